@@ -127,11 +127,11 @@ func TestReplacedUnionMemberKeepsItsRevisions(t *testing.T) {
 	case "resource_link":
 		switch {
 		case d.Has(from20250618to20260728) && d.Probe("_meta"):
-			return wire.New[ResourceLink](d)
+			v = new(ResourceLink)
 		case d.Has(since20270301):
-			return wire.New[LinkedResource](d)
+			v = new(LinkedResource)
 		case d.Has(from20250618to20260728):
-			return wire.New[ResourceLink](d)
+			v = new(ResourceLink)
 		}
 `)
 }

@@ -39,7 +39,8 @@ func (x *DownloadFileRequest) DecodeParams(d *wire.Decoder) {
 		case "contents":
 			x.Contents = wire.List(d, mcp.DecodeUnion[mcp.ContentBlock])
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -148,7 +149,8 @@ func (x *InitializeRequest) DecodeParams(d *wire.Decoder) {
 		case "protocolVersion":
 			x.ProtocolVersion = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -257,7 +259,8 @@ func (x *MessageRequest) DecodeParams(d *wire.Decoder) {
 		case "content":
 			x.Content = wire.List(d, mcp.DecodeUnion[mcp.ContentBlock])
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -356,7 +359,8 @@ func (x *OpenLinkRequest) DecodeParams(d *wire.Decoder) {
 		case "url":
 			x.URL = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -455,7 +459,8 @@ func (x *RequestDisplayModeRequest) DecodeParams(d *wire.Decoder) {
 		case "mode":
 			x.Mode = DisplayMode(d.Enum(displayModeEnum))
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -544,7 +549,8 @@ func (x *ResourceTeardownRequest) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -641,7 +647,8 @@ func (x *UpdateModelContextRequest) DecodeParams(d *wire.Decoder) {
 		case "structuredContent":
 			x.StructuredContent = d.RawObject()
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -756,9 +763,11 @@ func (x *HostContextChangedNotification) DecodeParams(d *wire.Decoder) {
 				return DisplayMode(d.Enum(displayModeEnum))
 			})
 		case "containerDimensions":
-			x.ContainerDimensions = wire.New[HostContextContainerDimensions](d)
+			x.ContainerDimensions = new(HostContextContainerDimensions)
+			x.ContainerDimensions.DecodeJSON(d)
 		case "deviceCapabilities":
-			x.DeviceCapabilities = wire.New[HostContextDeviceCapabilities](d)
+			x.DeviceCapabilities = new(HostContextDeviceCapabilities)
+			x.DeviceCapabilities.DecodeJSON(d)
 		case "displayMode":
 			x.DisplayMode = DisplayMode(d.Enum(displayModeEnum))
 		case "locale":
@@ -766,19 +775,23 @@ func (x *HostContextChangedNotification) DecodeParams(d *wire.Decoder) {
 		case "platform":
 			x.Platform = HostContextPlatform(d.Enum(hostContextPlatformEnum))
 		case "safeAreaInsets":
-			x.SafeAreaInsets = wire.New[HostContextSafeAreaInsets](d)
+			x.SafeAreaInsets = new(HostContextSafeAreaInsets)
+			x.SafeAreaInsets.DecodeJSON(d)
 		case "styles":
-			x.Styles = wire.New[HostStyles](d)
+			x.Styles = new(HostStyles)
+			x.Styles.DecodeJSON(d)
 		case "theme":
 			x.Theme = Theme(d.Enum(themeEnum))
 		case "timeZone":
 			x.TimeZone = d.String()
 		case "toolInfo":
-			x.ToolInfo = wire.New[HostContextToolInfo](d)
+			x.ToolInfo = new(HostContextToolInfo)
+			x.ToolInfo.DecodeJSON(d)
 		case "userAgent":
 			x.UserAgent = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -827,7 +840,8 @@ func (x *InitializedNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -876,7 +890,8 @@ func (x *RequestTeardownNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -925,7 +940,8 @@ func (x *SandboxProxyReadyNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -994,13 +1010,16 @@ func (x *SandboxResourceReadyNotification) DecodeParams(d *wire.Decoder) {
 		case "html":
 			x.HTML = d.String()
 		case "csp":
-			x.CSP = wire.New[ResourceCSP](d)
+			x.CSP = new(ResourceCSP)
+			x.CSP.DecodeJSON(d)
 		case "permissions":
-			x.Permissions = wire.New[ResourcePermissions](d)
+			x.Permissions = new(ResourcePermissions)
+			x.Permissions.DecodeJSON(d)
 		case "sandbox":
 			x.Sandbox = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1063,7 +1082,8 @@ func (x *SizeChangedNotification) DecodeParams(d *wire.Decoder) {
 		case "width":
 			x.Width = new(d.Number(-math.MaxFloat64, math.MaxFloat64))
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1119,7 +1139,8 @@ func (x *ToolCancelledNotification) DecodeParams(d *wire.Decoder) {
 		case "reason":
 			x.Reason = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1175,7 +1196,8 @@ func (x *ToolInputNotification) DecodeParams(d *wire.Decoder) {
 		case "arguments":
 			x.Arguments = wire.Map(d, (*wire.Decoder).Raw)
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1231,7 +1253,8 @@ func (x *ToolInputPartialNotification) DecodeParams(d *wire.Decoder) {
 		case "arguments":
 			x.Arguments = wire.Map(d, (*wire.Decoder).Raw)
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1302,7 +1325,8 @@ func (x *ToolResultNotification) DecodeParams(d *wire.Decoder) {
 		case "structuredContent":
 			x.StructuredContent = d.Raw()
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1372,7 +1396,8 @@ func (x *AppCapabilities) DecodeJSON(d *wire.Decoder) {
 		case "experimental":
 			x.Experimental = wire.Map(d, decodeObject)
 		case "tools":
-			x.Tools = wire.New[AppCapabilitiesTools](d)
+			x.Tools = new(AppCapabilitiesTools)
+			x.Tools.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1600,19 +1625,25 @@ func (x *HostCapabilities) DecodeJSON(d *wire.Decoder) {
 		case "logging":
 			x.Logging = wire.Map(d, (*wire.Decoder).Raw)
 		case "message":
-			x.Message = wire.New[SupportedContentBlockModalities](d)
+			x.Message = new(SupportedContentBlockModalities)
+			x.Message.DecodeJSON(d)
 		case "openLinks":
 			x.OpenLinks = wire.Map(d, (*wire.Decoder).Raw)
 		case "sampling":
-			x.Sampling = wire.New[HostCapabilitiesSampling](d)
+			x.Sampling = new(HostCapabilitiesSampling)
+			x.Sampling.DecodeJSON(d)
 		case "sandbox":
-			x.Sandbox = wire.New[HostCapabilitiesSandbox](d)
+			x.Sandbox = new(HostCapabilitiesSandbox)
+			x.Sandbox.DecodeJSON(d)
 		case "serverResources":
-			x.ServerResources = wire.New[HostCapabilitiesServerResources](d)
+			x.ServerResources = new(HostCapabilitiesServerResources)
+			x.ServerResources.DecodeJSON(d)
 		case "serverTools":
-			x.ServerTools = wire.New[HostCapabilitiesServerTools](d)
+			x.ServerTools = new(HostCapabilitiesServerTools)
+			x.ServerTools.DecodeJSON(d)
 		case "updateModelContext":
-			x.UpdateModelContext = wire.New[SupportedContentBlockModalities](d)
+			x.UpdateModelContext = new(SupportedContentBlockModalities)
+			x.UpdateModelContext.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1701,9 +1732,11 @@ func (x *HostCapabilitiesSandbox) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "csp":
-			x.CSP = wire.New[ResourceCSP](d)
+			x.CSP = new(ResourceCSP)
+			x.CSP.DecodeJSON(d)
 		case "permissions":
-			x.Permissions = wire.New[ResourcePermissions](d)
+			x.Permissions = new(ResourcePermissions)
+			x.Permissions.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1896,9 +1929,11 @@ func (x *HostContext) DecodeJSON(d *wire.Decoder) {
 				return DisplayMode(d.Enum(displayModeEnum))
 			})
 		case "containerDimensions":
-			x.ContainerDimensions = wire.New[HostContextContainerDimensions](d)
+			x.ContainerDimensions = new(HostContextContainerDimensions)
+			x.ContainerDimensions.DecodeJSON(d)
 		case "deviceCapabilities":
-			x.DeviceCapabilities = wire.New[HostContextDeviceCapabilities](d)
+			x.DeviceCapabilities = new(HostContextDeviceCapabilities)
+			x.DeviceCapabilities.DecodeJSON(d)
 		case "displayMode":
 			x.DisplayMode = DisplayMode(d.Enum(displayModeEnum))
 		case "locale":
@@ -1906,15 +1941,18 @@ func (x *HostContext) DecodeJSON(d *wire.Decoder) {
 		case "platform":
 			x.Platform = HostContextPlatform(d.Enum(hostContextPlatformEnum))
 		case "safeAreaInsets":
-			x.SafeAreaInsets = wire.New[HostContextSafeAreaInsets](d)
+			x.SafeAreaInsets = new(HostContextSafeAreaInsets)
+			x.SafeAreaInsets.DecodeJSON(d)
 		case "styles":
-			x.Styles = wire.New[HostStyles](d)
+			x.Styles = new(HostStyles)
+			x.Styles.DecodeJSON(d)
 		case "theme":
 			x.Theme = Theme(d.Enum(themeEnum))
 		case "timeZone":
 			x.TimeZone = d.String()
 		case "toolInfo":
-			x.ToolInfo = wire.New[HostContextToolInfo](d)
+			x.ToolInfo = new(HostContextToolInfo)
+			x.ToolInfo.DecodeJSON(d)
 		case "userAgent":
 			x.UserAgent = d.String()
 		default:
@@ -2189,7 +2227,8 @@ func (x *HostStyles) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "css":
-			x.CSS = wire.New[HostCSS](d)
+			x.CSS = new(HostCSS)
+			x.CSS.DecodeJSON(d)
 		case "variables":
 			x.Variables = wire.Map(d, (*wire.Decoder).String)
 		default:
@@ -2311,11 +2350,13 @@ func (x *ResourceMeta) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "csp":
-			x.CSP = wire.New[ResourceCSP](d)
+			x.CSP = new(ResourceCSP)
+			x.CSP.DecodeJSON(d)
 		case "domain":
 			x.Domain = d.String()
 		case "permissions":
-			x.Permissions = wire.New[ResourcePermissions](d)
+			x.Permissions = new(ResourcePermissions)
+			x.Permissions.DecodeJSON(d)
 		case "prefersBorder":
 			x.PrefersBorder = d.Bool()
 			if !x.PrefersBorder {

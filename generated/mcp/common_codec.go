@@ -47,7 +47,8 @@ func (x *Result) DecodeJSON(d *wire.Decoder) {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -92,7 +93,8 @@ func (x *Annotated) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -216,7 +218,8 @@ func (x *AudioContent) DecodeJSON(d *wire.Decoder) {
 		case "mimeType":
 			x.MIMEType = d.String()
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		case "_meta":
 			x.Meta = wire.Map(d, (*wire.Decoder).Raw)
 		default:
@@ -354,7 +357,8 @@ func (x *CacheableResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -389,23 +393,28 @@ func appendContentBlock(b []byte, e *wire.Encoder, v ContentBlock) []byte {
 }
 
 func decodeContentBlock(d *wire.Decoder) ContentBlock {
+	var v ContentBlock
 	switch d.Discriminator("ContentBlock", "type", false) {
 	case "text":
-		return wire.New[TextContent](d)
+		v = new(TextContent)
 	case "image":
-		return wire.New[ImageContent](d)
+		v = new(ImageContent)
 	case "audio":
 		if d.Has(since20250326) {
-			return wire.New[AudioContent](d)
+			v = new(AudioContent)
 		}
 	case "resource_link":
 		if d.Has(since20250618) {
-			return wire.New[ResourceLink](d)
+			v = new(ResourceLink)
 		}
 	case "resource":
-		return wire.New[EmbeddedResource](d)
+		v = new(EmbeddedResource)
 	}
-	return &UnknownContentBlock{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownContentBlock)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalContentBlock decodes a [ContentBlock], with the members of all
@@ -595,7 +604,8 @@ func (x *ImageContent) DecodeJSON(d *wire.Decoder) {
 		case "mimeType":
 			x.MIMEType = d.String()
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		case "_meta":
 			x.Meta = wire.Map(d, (*wire.Decoder).Raw)
 		default:
@@ -682,7 +692,8 @@ func (x *NotificationParams) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -731,7 +742,8 @@ func (x *PaginatedRequestParams) DecodeJSON(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -790,7 +802,8 @@ func (x *PaginatedResult) DecodeJSON(d *wire.Decoder) {
 				x.NextCursor = new(d.String())
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -861,9 +874,11 @@ func (x *RequestMeta) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "io.modelcontextprotocol/clientCapabilities":
-			x.ClientCapabilities = wire.New[ClientCapabilities](d)
+			x.ClientCapabilities = new(ClientCapabilities)
+			x.ClientCapabilities.DecodeJSON(d)
 		case "io.modelcontextprotocol/clientInfo":
-			x.ClientInfo = wire.New[Implementation](d)
+			x.ClientInfo = new(Implementation)
+			x.ClientInfo.DecodeJSON(d)
 		case "io.modelcontextprotocol/logLevel":
 			x.LogLevel = LoggingLevel(d.Enum(loggingLevelEnum))
 		case "io.modelcontextprotocol/protocolVersion":
@@ -911,7 +926,8 @@ func (x *RequestParams) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -955,7 +971,8 @@ func (x *ResultMeta) DecodeJSON(d *wire.Decoder) {
 		switch o.Name {
 		case "io.modelcontextprotocol/serverInfo":
 			if !d.Try(func(d *wire.Decoder) {
-				x.ServerInfo = wire.New[Implementation](d)
+				x.ServerInfo = new(Implementation)
+				x.ServerInfo.DecodeJSON(d)
 			}) {
 				x.ServerInfo = nil
 				x.Extra = o.Extra(x.Extra)
@@ -1022,7 +1039,8 @@ func (x *SubscriptionsListenResultMeta) DecodeJSON(d *wire.Decoder) {
 		case "io.modelcontextprotocol/subscriptionId":
 			x.SubscriptionID = d.ID()
 		case "io.modelcontextprotocol/serverInfo":
-			x.ServerInfo = wire.New[Implementation](d)
+			x.ServerInfo = new(Implementation)
+			x.ServerInfo.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1078,7 +1096,8 @@ func (x *TextContent) DecodeJSON(d *wire.Decoder) {
 		case "text":
 			x.Text = d.String()
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		case "_meta":
 			x.Meta = wire.Map(d, (*wire.Decoder).Raw)
 		default:

@@ -51,9 +51,11 @@ func (x *CompleteRequest) DecodeParams(d *wire.Decoder) {
 		case "ref":
 			x.Ref = decodeCompletionReference(d)
 		case "context":
-			x.Context = wire.New[CompletionContext](d)
+			x.Context = new(CompletionContext)
+			x.Context.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -118,7 +120,8 @@ func (x *CompleteResult) DecodeJSON(d *wire.Decoder) {
 		case "completion":
 			x.Completion.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -297,13 +300,18 @@ func appendCompletionReference(b []byte, e *wire.Encoder, v CompletionReference)
 }
 
 func decodeCompletionReference(d *wire.Decoder) CompletionReference {
+	var v CompletionReference
 	switch d.Discriminator("CompletionReference", "type", false) {
 	case "ref/prompt":
-		return wire.New[PromptReference](d)
+		v = new(PromptReference)
 	case "ref/resource":
-		return wire.New[ResourceTemplateReference](d)
+		v = new(ResourceTemplateReference)
 	}
-	return &UnknownCompletionReference{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownCompletionReference)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalCompletionReference decodes a [CompletionReference], with the

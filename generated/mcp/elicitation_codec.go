@@ -97,7 +97,8 @@ func (x *ElicitResult) DecodeJSON(d *wire.Decoder) {
 				return d.Primitive(since20251125, true)
 			})
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -144,7 +145,8 @@ func (x *ElicitationCompleteNotification) DecodeParams(d *wire.Decoder) {
 		case "elicitationId":
 			x.ElicitationID = d.String()
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -290,9 +292,11 @@ func (x *ElicitRequestFormParams) DecodeJSON(d *wire.Decoder) {
 		case "requestedSchema":
 			x.RequestedSchema.DecodeJSON(d)
 		case "task":
-			x.Task = wire.New[TaskMetadata](d)
+			x.Task = new(TaskMetadata)
+			x.Task.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -324,17 +328,24 @@ func appendElicitRequestParams(b []byte, e *wire.Encoder, v ElicitRequestParams)
 
 func decodeElicitRequestParams(d *wire.Decoder) ElicitRequestParams {
 	if !d.Has(since20251125) {
-		return wire.New[ElicitRequestFormParams](d)
+		v := new(ElicitRequestFormParams)
+		v.DecodeJSON(d)
+		return v
 	}
+	var v ElicitRequestParams
 	switch d.Discriminator("ElicitRequestParams", "mode", true) {
 	case "form", "":
-		return wire.New[ElicitRequestFormParams](d)
+		v = new(ElicitRequestFormParams)
 	case "url":
 		if d.Has(since20251125) {
-			return wire.New[ElicitRequestURLParams](d)
+			v = new(ElicitRequestURLParams)
 		}
 	}
-	return &UnknownElicitRequestParams{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownElicitRequestParams)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalElicitRequestParams decodes an [ElicitRequestParams], with the
@@ -421,9 +432,11 @@ func (x *ElicitRequestURLParams) DecodeJSON(d *wire.Decoder) {
 		case "elicitationId":
 			x.ElicitationID = d.String()
 		case "task":
-			x.Task = wire.New[TaskMetadata](d)
+			x.Task = new(TaskMetadata)
+			x.Task.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -510,25 +523,30 @@ func appendEnumSchema(b []byte, e *wire.Encoder, v EnumSchema) []byte {
 }
 
 func decodeEnumSchema(d *wire.Decoder) EnumSchema {
+	var v EnumSchema
 	switch d.Discriminator("EnumSchema", "type", false) {
 	case "string":
 		switch {
 		case d.Has(since20251125) && d.Probe("oneOf"):
-			return wire.New[TitledSingleSelectEnumSchema](d)
+			v = new(TitledSingleSelectEnumSchema)
 		case d.Probe("enumNames"):
-			return wire.New[LegacyTitledEnumSchema](d)
+			v = new(LegacyTitledEnumSchema)
 		default:
-			return wire.New[UntitledSingleSelectEnumSchema](d)
+			v = new(UntitledSingleSelectEnumSchema)
 		}
 	case "array":
 		switch {
 		case d.Has(since20251125) && d.Probe("items", "enum"):
-			return wire.New[UntitledMultiSelectEnumSchema](d)
+			v = new(UntitledMultiSelectEnumSchema)
 		case d.Has(since20251125):
-			return wire.New[TitledMultiSelectEnumSchema](d)
+			v = new(TitledMultiSelectEnumSchema)
 		}
 	}
-	return &UnknownEnumSchema{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownEnumSchema)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalEnumSchema decodes an [EnumSchema], with the members of all
@@ -644,16 +662,21 @@ func appendMultiSelectEnumSchema(b []byte, e *wire.Encoder, v MultiSelectEnumSch
 }
 
 func decodeMultiSelectEnumSchema(d *wire.Decoder) MultiSelectEnumSchema {
+	var v MultiSelectEnumSchema
 	switch d.Discriminator("MultiSelectEnumSchema", "type", false) {
 	case "array":
 		switch {
 		case d.Probe("items", "enum"):
-			return wire.New[UntitledMultiSelectEnumSchema](d)
+			v = new(UntitledMultiSelectEnumSchema)
 		default:
-			return wire.New[TitledMultiSelectEnumSchema](d)
+			v = new(TitledMultiSelectEnumSchema)
 		}
 	}
-	return &UnknownMultiSelectEnumSchema{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownMultiSelectEnumSchema)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalMultiSelectEnumSchema decodes a [MultiSelectEnumSchema], with the
@@ -790,31 +813,36 @@ func appendPrimitiveSchemaDefinition(b []byte, e *wire.Encoder, v PrimitiveSchem
 }
 
 func decodePrimitiveSchemaDefinition(d *wire.Decoder) PrimitiveSchemaDefinition {
+	var v PrimitiveSchemaDefinition
 	switch d.Discriminator("PrimitiveSchemaDefinition", "type", false) {
 	case "string":
 		switch {
 		case d.Has(since20251125) && d.Probe("oneOf"):
-			return wire.New[TitledSingleSelectEnumSchema](d)
+			v = new(TitledSingleSelectEnumSchema)
 		case d.Probe("enumNames"):
-			return wire.New[LegacyTitledEnumSchema](d)
+			v = new(LegacyTitledEnumSchema)
 		case d.Probe("enum"):
-			return wire.New[UntitledSingleSelectEnumSchema](d)
+			v = new(UntitledSingleSelectEnumSchema)
 		default:
-			return wire.New[StringSchema](d)
+			v = new(StringSchema)
 		}
 	case "integer", "number":
-		return wire.New[NumberSchema](d)
+		v = new(NumberSchema)
 	case "boolean":
-		return wire.New[BooleanSchema](d)
+		v = new(BooleanSchema)
 	case "array":
 		switch {
 		case d.Has(since20251125) && d.Probe("items", "enum"):
-			return wire.New[UntitledMultiSelectEnumSchema](d)
+			v = new(UntitledMultiSelectEnumSchema)
 		case d.Has(since20251125):
-			return wire.New[TitledMultiSelectEnumSchema](d)
+			v = new(TitledMultiSelectEnumSchema)
 		}
 	}
-	return &UnknownPrimitiveSchemaDefinition{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownPrimitiveSchemaDefinition)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalPrimitiveSchemaDefinition decodes a [PrimitiveSchemaDefinition],
@@ -922,16 +950,21 @@ func appendSingleSelectEnumSchema(b []byte, e *wire.Encoder, v SingleSelectEnumS
 }
 
 func decodeSingleSelectEnumSchema(d *wire.Decoder) SingleSelectEnumSchema {
+	var v SingleSelectEnumSchema
 	switch d.Discriminator("SingleSelectEnumSchema", "type", false) {
 	case "string":
 		switch {
 		case d.Probe("oneOf"):
-			return wire.New[TitledSingleSelectEnumSchema](d)
+			v = new(TitledSingleSelectEnumSchema)
 		default:
-			return wire.New[UntitledSingleSelectEnumSchema](d)
+			v = new(UntitledSingleSelectEnumSchema)
 		}
 	}
-	return &UnknownSingleSelectEnumSchema{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownSingleSelectEnumSchema)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalSingleSelectEnumSchema decodes a [SingleSelectEnumSchema], with the

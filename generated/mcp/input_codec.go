@@ -19,15 +19,20 @@ func appendInputRequest(b []byte, e *wire.Encoder, v InputRequest) []byte {
 }
 
 func decodeInputRequest(d *wire.Decoder) InputRequest {
+	var v InputRequest
 	switch d.Discriminator("InputRequest", "method", false) {
 	case "sampling/createMessage":
-		return wire.New[CreateMessageRequest](d)
+		v = new(CreateMessageRequest)
 	case "roots/list":
-		return wire.New[ListRootsRequest](d)
+		v = new(ListRootsRequest)
 	case "elicitation/create":
-		return wire.New[ElicitRequest](d)
+		v = new(ElicitRequest)
 	}
-	return &UnknownInputRequest{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownInputRequest)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalInputRequest decodes an [InputRequest], with the members of all
@@ -109,7 +114,8 @@ func (x *InputRequiredResult) DecodeJSON(d *wire.Decoder) {
 		case "requestState":
 			x.RequestState = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -135,16 +141,21 @@ func appendInputResponse(b []byte, e *wire.Encoder, v InputResponse) []byte {
 }
 
 func decodeInputResponse(d *wire.Decoder) InputResponse {
+	var v InputResponse
 	switch {
 	case d.Probe("model"):
-		return wire.New[CreateMessageResult](d)
+		v = new(CreateMessageResult)
 	case d.Probe("roots"):
-		return wire.New[ListRootsResult](d)
+		v = new(ListRootsResult)
 	case d.Probe("action"):
-		return wire.New[ElicitResult](d)
+		v = new(ElicitResult)
 	}
-	d.Fail("InputResponse: want an object with one of the members \"model\", \"roots\", \"action\"")
-	return nil
+	if v == nil {
+		d.Fail("InputResponse: want an object with one of the members \"model\", \"roots\", \"action\"")
+		return nil
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalInputResponse decodes an [InputResponse], with the members of all
@@ -215,7 +226,8 @@ func (x *InputResponseRequestParams) DecodeJSON(d *wire.Decoder) {
 		case "requestState":
 			x.RequestState = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -54,7 +54,8 @@ func (x *InitializeRequest) DecodeParams(d *wire.Decoder) {
 		case "protocolVersion":
 			x.ProtocolVersion = d.String()
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -128,7 +129,8 @@ func (x *InitializeResult) DecodeJSON(d *wire.Decoder) {
 		case "instructions":
 			x.Instructions = d.String()
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -170,7 +172,8 @@ func (x *PingRequest) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -222,7 +225,8 @@ func (x *DiscoverRequest) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -330,7 +334,8 @@ func (x *DiscoverResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -383,7 +388,8 @@ func (x *CancelledNotification) DecodeParams(d *wire.Decoder) {
 		case "requestId":
 			x.RequestID = d.ID()
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -435,7 +441,8 @@ func (x *InitializedNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -508,7 +515,8 @@ func (x *ProgressNotification) DecodeParams(d *wire.Decoder) {
 		case "total":
 			x.Total = new(d.Number(-math.MaxFloat64, math.MaxFloat64))
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -585,17 +593,21 @@ func (x *ClientCapabilities) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "elicitation":
-			x.Elicitation = wire.New[ElicitationCapability](d)
+			x.Elicitation = new(ElicitationCapability)
+			x.Elicitation.DecodeJSON(d)
 		case "experimental":
 			x.Experimental = wire.Map(d, decodeObject)
 		case "extensions":
 			x.Extensions = wire.Map(d, decodeObject)
 		case "roots":
-			x.Roots = wire.New[RootsCapability](d)
+			x.Roots = new(RootsCapability)
+			x.Roots.DecodeJSON(d)
 		case "sampling":
-			x.Sampling = wire.New[SamplingCapability](d)
+			x.Sampling = new(SamplingCapability)
+			x.Sampling.DecodeJSON(d)
 		case "tasks":
-			x.Tasks = wire.New[ClientTasksCapability](d)
+			x.Tasks = new(ClientTasksCapability)
+			x.Tasks.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -645,9 +657,11 @@ func (x *ClientTaskRequests) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "elicitation":
-			x.Elicitation = wire.New[ElicitationTaskRequests](d)
+			x.Elicitation = new(ElicitationTaskRequests)
+			x.Elicitation.DecodeJSON(d)
 		case "sampling":
-			x.Sampling = wire.New[SamplingTaskRequests](d)
+			x.Sampling = new(SamplingTaskRequests)
+			x.Sampling.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -706,7 +720,8 @@ func (x *ClientTasksCapability) DecodeJSON(d *wire.Decoder) {
 		case "list":
 			x.List = wire.Map(d, (*wire.Decoder).Raw)
 		case "requests":
-			x.Requests = wire.New[ClientTaskRequests](d)
+			x.Requests = new(ClientTaskRequests)
+			x.Requests.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1200,13 +1215,17 @@ func (x *ServerCapabilities) DecodeJSON(d *wire.Decoder) {
 		case "logging":
 			x.Logging = wire.Map(d, (*wire.Decoder).Raw)
 		case "prompts":
-			x.Prompts = wire.New[PromptsCapability](d)
+			x.Prompts = new(PromptsCapability)
+			x.Prompts.DecodeJSON(d)
 		case "resources":
-			x.Resources = wire.New[ResourcesCapability](d)
+			x.Resources = new(ResourcesCapability)
+			x.Resources.DecodeJSON(d)
 		case "tasks":
-			x.Tasks = wire.New[ServerTasksCapability](d)
+			x.Tasks = new(ServerTasksCapability)
+			x.Tasks.DecodeJSON(d)
 		case "tools":
-			x.Tools = wire.New[ToolsCapability](d)
+			x.Tools = new(ToolsCapability)
+			x.Tools.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1251,7 +1270,8 @@ func (x *ServerTaskRequests) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "tools":
-			x.Tools = wire.New[ToolTaskRequests](d)
+			x.Tools = new(ToolTaskRequests)
+			x.Tools.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1310,7 +1330,8 @@ func (x *ServerTasksCapability) DecodeJSON(d *wire.Decoder) {
 		case "list":
 			x.List = wire.Map(d, (*wire.Decoder).Raw)
 		case "requests":
-			x.Requests = wire.New[ServerTaskRequests](d)
+			x.Requests = new(ServerTaskRequests)
+			x.Requests.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -40,7 +40,8 @@ func (x *SetLevelRequest) DecodeParams(d *wire.Decoder) {
 		case "level":
 			x.Level = LoggingLevel(d.Enum(loggingLevelEnum))
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -106,7 +107,8 @@ func (x *LoggingMessageNotification) DecodeParams(d *wire.Decoder) {
 		case "logger":
 			x.Logger = d.String()
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -36,27 +36,32 @@ func appendClientNotification(b []byte, e *wire.Encoder, v ClientNotification) [
 }
 
 func decodeClientNotification(d *wire.Decoder) ClientNotification {
+	var v ClientNotification
 	switch d.Discriminator("ClientNotification", "method", false) {
 	case "notifications/cancelled":
-		return wire.New[CancelledNotification](d)
+		v = new(CancelledNotification)
 	case "notifications/initialized":
 		if d.Has(until20251125) {
-			return wire.New[InitializedNotification](d)
+			v = new(InitializedNotification)
 		}
 	case "notifications/progress":
 		if d.Has(until20251125) {
-			return wire.New[ProgressNotification](d)
+			v = new(ProgressNotification)
 		}
 	case "notifications/tasks/status":
 		if d.Has(only20251125) {
-			return wire.New[TaskStatusNotification](d)
+			v = new(TaskStatusNotification)
 		}
 	case "notifications/roots/list_changed":
 		if d.Has(until20251125) {
-			return wire.New[RootsListChangedNotification](d)
+			v = new(RootsListChangedNotification)
 		}
 	}
-	return &UnknownClientNotification{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownClientNotification)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalClientNotification decodes a [ClientNotification], with the members
@@ -142,69 +147,74 @@ func appendClientRequest(b []byte, e *wire.Encoder, v ClientRequest) []byte {
 }
 
 func decodeClientRequest(d *wire.Decoder) ClientRequest {
+	var v ClientRequest
 	switch d.Discriminator("ClientRequest", "method", false) {
 	case "server/discover":
 		if d.Has(since20260728) {
-			return wire.New[DiscoverRequest](d)
+			v = new(DiscoverRequest)
 		}
 	case "resources/list":
-		return wire.New[ListResourcesRequest](d)
+		v = new(ListResourcesRequest)
 	case "resources/templates/list":
-		return wire.New[ListResourceTemplatesRequest](d)
+		v = new(ListResourceTemplatesRequest)
 	case "resources/read":
-		return wire.New[ReadResourceRequest](d)
+		v = new(ReadResourceRequest)
 	case "subscriptions/listen":
 		if d.Has(since20260728) {
-			return wire.New[SubscriptionsListenRequest](d)
+			v = new(SubscriptionsListenRequest)
 		}
 	case "prompts/list":
-		return wire.New[ListPromptsRequest](d)
+		v = new(ListPromptsRequest)
 	case "prompts/get":
-		return wire.New[GetPromptRequest](d)
+		v = new(GetPromptRequest)
 	case "tools/list":
-		return wire.New[ListToolsRequest](d)
+		v = new(ListToolsRequest)
 	case "tools/call":
-		return wire.New[CallToolRequest](d)
+		v = new(CallToolRequest)
 	case "completion/complete":
-		return wire.New[CompleteRequest](d)
+		v = new(CompleteRequest)
 	case "initialize":
 		if d.Has(until20251125) {
-			return wire.New[InitializeRequest](d)
+			v = new(InitializeRequest)
 		}
 	case "ping":
 		if d.Has(until20251125) {
-			return wire.New[PingRequest](d)
+			v = new(PingRequest)
 		}
 	case "resources/subscribe":
 		if d.Has(until20251125) {
-			return wire.New[SubscribeRequest](d)
+			v = new(SubscribeRequest)
 		}
 	case "resources/unsubscribe":
 		if d.Has(until20251125) {
-			return wire.New[UnsubscribeRequest](d)
+			v = new(UnsubscribeRequest)
 		}
 	case "tasks/get":
 		if d.Has(only20251125) {
-			return wire.New[GetTaskRequest](d)
+			v = new(GetTaskRequest)
 		}
 	case "tasks/result":
 		if d.Has(only20251125) {
-			return wire.New[GetTaskPayloadRequest](d)
+			v = new(GetTaskPayloadRequest)
 		}
 	case "tasks/cancel":
 		if d.Has(only20251125) {
-			return wire.New[CancelTaskRequest](d)
+			v = new(CancelTaskRequest)
 		}
 	case "tasks/list":
 		if d.Has(only20251125) {
-			return wire.New[ListTasksRequest](d)
+			v = new(ListTasksRequest)
 		}
 	case "logging/setLevel":
 		if d.Has(until20251125) {
-			return wire.New[SetLevelRequest](d)
+			v = new(SetLevelRequest)
 		}
 	}
-	return &UnknownClientRequest{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownClientRequest)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalClientRequest decodes a [ClientRequest], with the members of all
@@ -258,35 +268,40 @@ func appendServerNotification(b []byte, e *wire.Encoder, v ServerNotification) [
 }
 
 func decodeServerNotification(d *wire.Decoder) ServerNotification {
+	var v ServerNotification
 	switch d.Discriminator("ServerNotification", "method", false) {
 	case "notifications/cancelled":
-		return wire.New[CancelledNotification](d)
+		v = new(CancelledNotification)
 	case "notifications/progress":
-		return wire.New[ProgressNotification](d)
+		v = new(ProgressNotification)
 	case "notifications/resources/list_changed":
-		return wire.New[ResourceListChangedNotification](d)
+		v = new(ResourceListChangedNotification)
 	case "notifications/subscriptions/acknowledged":
 		if d.Has(since20260728) {
-			return wire.New[SubscriptionsAcknowledgedNotification](d)
+			v = new(SubscriptionsAcknowledgedNotification)
 		}
 	case "notifications/resources/updated":
-		return wire.New[ResourceUpdatedNotification](d)
+		v = new(ResourceUpdatedNotification)
 	case "notifications/prompts/list_changed":
-		return wire.New[PromptListChangedNotification](d)
+		v = new(PromptListChangedNotification)
 	case "notifications/tools/list_changed":
-		return wire.New[ToolListChangedNotification](d)
+		v = new(ToolListChangedNotification)
 	case "notifications/message":
-		return wire.New[LoggingMessageNotification](d)
+		v = new(LoggingMessageNotification)
 	case "notifications/tasks/status":
 		if d.Has(only20251125) {
-			return wire.New[TaskStatusNotification](d)
+			v = new(TaskStatusNotification)
 		}
 	case "notifications/elicitation/complete":
 		if d.Has(only20251125) {
-			return wire.New[ElicitationCompleteNotification](d)
+			v = new(ElicitationCompleteNotification)
 		}
 	}
-	return &UnknownServerNotification{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownServerNotification)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalServerNotification decodes a [ServerNotification], with the members
@@ -348,35 +363,40 @@ func appendServerRequest(b []byte, e *wire.Encoder, v ServerRequest) []byte {
 }
 
 func decodeServerRequest(d *wire.Decoder) ServerRequest {
+	var v ServerRequest
 	switch d.Discriminator("ServerRequest", "method", false) {
 	case "ping":
-		return wire.New[PingRequest](d)
+		v = new(PingRequest)
 	case "tasks/get":
 		if d.Has(only20251125) {
-			return wire.New[GetTaskRequest](d)
+			v = new(GetTaskRequest)
 		}
 	case "tasks/result":
 		if d.Has(only20251125) {
-			return wire.New[GetTaskPayloadRequest](d)
+			v = new(GetTaskPayloadRequest)
 		}
 	case "tasks/cancel":
 		if d.Has(only20251125) {
-			return wire.New[CancelTaskRequest](d)
+			v = new(CancelTaskRequest)
 		}
 	case "tasks/list":
 		if d.Has(only20251125) {
-			return wire.New[ListTasksRequest](d)
+			v = new(ListTasksRequest)
 		}
 	case "sampling/createMessage":
-		return wire.New[CreateMessageRequest](d)
+		v = new(CreateMessageRequest)
 	case "roots/list":
-		return wire.New[ListRootsRequest](d)
+		v = new(ListRootsRequest)
 	case "elicitation/create":
 		if d.Has(from20250618to20251125) {
-			return wire.New[ElicitRequest](d)
+			v = new(ElicitRequest)
 		}
 	}
-	return &UnknownServerRequest{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownServerRequest)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalServerRequest decodes a [ServerRequest], with the members of all

@@ -62,7 +62,8 @@ func (x *GetPromptRequest) DecodeParams(d *wire.Decoder) {
 		case "requestState":
 			x.RequestState = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -135,7 +136,8 @@ func (x *GetPromptResult) DecodeJSON(d *wire.Decoder) {
 		case "description":
 			x.Description = d.String()
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -187,7 +189,8 @@ func (x *ListPromptsRequest) DecodeParams(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -289,7 +292,8 @@ func (x *ListPromptsResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -328,7 +332,8 @@ func (x *PromptListChangedNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -43,7 +43,8 @@ func (x *ListResourcesRequest) DecodeParams(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -145,7 +146,8 @@ func (x *ListResourcesResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -203,7 +205,8 @@ func (x *ReadResourceRequest) DecodeParams(d *wire.Decoder) {
 		case "requestState":
 			x.RequestState = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -297,7 +300,8 @@ func (x *ReadResourceResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -350,7 +354,8 @@ func (x *SubscribeRequest) DecodeParams(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -406,7 +411,8 @@ func (x *ListResourceTemplatesRequest) DecodeParams(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -508,7 +514,8 @@ func (x *ListResourceTemplatesResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -555,7 +562,8 @@ func (x *UnsubscribeRequest) DecodeParams(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -604,7 +612,8 @@ func (x *ResourceListChangedNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -658,7 +667,8 @@ func (x *ResourceUpdatedNotification) DecodeParams(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -837,7 +847,8 @@ func (x *EmbeddedResource) DecodeJSON(d *wire.Decoder) {
 		case "resource":
 			x.Resource = decodeResourceContents(d)
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		case "_meta":
 			x.Meta = wire.Map(d, (*wire.Decoder).Raw)
 		default:
@@ -921,7 +932,8 @@ func (x *Resource) DecodeJSON(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		case "description":
 			x.Description = d.String()
 		case "icons":
@@ -959,13 +971,18 @@ func appendResourceContents(b []byte, e *wire.Encoder, v ResourceContents) []byt
 }
 
 func decodeResourceContents(d *wire.Decoder) ResourceContents {
+	var v ResourceContents
 	switch {
 	case d.Probe("text"):
-		return wire.New[TextResourceContents](d)
+		v = new(TextResourceContents)
 	case d.Probe("blob"):
-		return wire.New[BlobResourceContents](d)
+		v = new(BlobResourceContents)
 	}
-	return wire.New[TextResourceContents](d)
+	if v == nil {
+		v = new(TextResourceContents)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalResourceContents decodes a [ResourceContents], with the members of
@@ -1069,7 +1086,8 @@ func (x *ResourceLink) DecodeJSON(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		case "description":
 			x.Description = d.String()
 		case "icons":
@@ -1128,7 +1146,8 @@ func (x *ResourceRequestParams) DecodeJSON(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -1205,7 +1224,8 @@ func (x *ResourceTemplate) DecodeJSON(d *wire.Decoder) {
 		case "uriTemplate":
 			x.URITemplate = d.String()
 		case "annotations":
-			x.Annotations = wire.New[Annotations](d)
+			x.Annotations = new(Annotations)
+			x.Annotations.DecodeJSON(d)
 		case "description":
 			x.Description = d.String()
 		case "icons":

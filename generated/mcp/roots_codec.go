@@ -36,7 +36,8 @@ func (x *ListRootsRequest) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -94,7 +95,8 @@ func (x *ListRootsResult) DecodeJSON(d *wire.Decoder) {
 		case "roots":
 			x.Roots = wire.Structs[Root](d)
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -136,7 +138,8 @@ func (x *RootsListChangedNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -99,21 +99,25 @@ func (x *CreateMessageRequest) DecodeParams(d *wire.Decoder) {
 		case "metadata":
 			x.Metadata = wire.Map(d, (*wire.Decoder).Raw)
 		case "modelPreferences":
-			x.ModelPreferences = wire.New[ModelPreferences](d)
+			x.ModelPreferences = new(ModelPreferences)
+			x.ModelPreferences.DecodeJSON(d)
 		case "stopSequences":
 			x.StopSequences = d.Strings()
 		case "systemPrompt":
 			x.SystemPrompt = d.String()
 		case "task":
-			x.Task = wire.New[TaskMetadata](d)
+			x.Task = new(TaskMetadata)
+			x.Task.DecodeJSON(d)
 		case "temperature":
 			x.Temperature = new(d.Number(-math.MaxFloat64, math.MaxFloat64))
 		case "toolChoice":
-			x.ToolChoice = wire.New[ToolChoice](d)
+			x.ToolChoice = new(ToolChoice)
+			x.ToolChoice.DecodeJSON(d)
 		case "tools":
 			x.Tools = wire.Structs[Tool](d)
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -184,7 +188,8 @@ func (x *CreateMessageResult) DecodeJSON(d *wire.Decoder) {
 		case "stopReason":
 			x.StopReason = StopReason(d.OpenEnum(stopReasonEnum))
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -386,25 +391,30 @@ func appendSamplingMessageContentBlock(b []byte, e *wire.Encoder, v SamplingMess
 }
 
 func decodeSamplingMessageContentBlock(d *wire.Decoder) SamplingMessageContentBlock {
+	var v SamplingMessageContentBlock
 	switch d.Discriminator("SamplingMessageContentBlock", "type", false) {
 	case "text":
-		return wire.New[TextContent](d)
+		v = new(TextContent)
 	case "image":
-		return wire.New[ImageContent](d)
+		v = new(ImageContent)
 	case "audio":
 		if d.Has(since20250326) {
-			return wire.New[AudioContent](d)
+			v = new(AudioContent)
 		}
 	case "tool_use":
 		if d.Has(since20251125) {
-			return wire.New[ToolUseContent](d)
+			v = new(ToolUseContent)
 		}
 	case "tool_result":
 		if d.Has(since20251125) {
-			return wire.New[ToolResultContent](d)
+			v = new(ToolResultContent)
 		}
 	}
-	return &UnknownSamplingMessageContentBlock{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownSamplingMessageContentBlock)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalSamplingMessageContentBlock decodes a

@@ -40,7 +40,8 @@ func (x *SubscriptionsListenRequest) DecodeParams(d *wire.Decoder) {
 		case "notifications":
 			x.Notifications.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -103,7 +104,8 @@ func (x *SubscriptionsListenResult) DecodeJSON(d *wire.Decoder) {
 		case "resultType":
 			x.ResultType = ResultType(d.OpenEnum(resultTypeEnum))
 		case "_meta":
-			x.Meta = wire.New[SubscriptionsListenResultMeta](d)
+			x.Meta = new(SubscriptionsListenResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -150,7 +152,8 @@ func (x *SubscriptionsAcknowledgedNotification) DecodeParams(d *wire.Decoder) {
 		case "notifications":
 			x.Notifications.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

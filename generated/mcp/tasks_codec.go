@@ -44,7 +44,8 @@ func (x *CancelTaskRequest) DecodeParams(d *wire.Decoder) {
 		case "taskId":
 			x.TaskID = d.String()
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -137,7 +138,8 @@ func (x *CancelTaskResult) DecodeJSON(d *wire.Decoder) {
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -184,7 +186,8 @@ func (x *GetTaskRequest) DecodeParams(d *wire.Decoder) {
 		case "taskId":
 			x.TaskID = d.String()
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -277,7 +280,8 @@ func (x *GetTaskResult) DecodeJSON(d *wire.Decoder) {
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -326,7 +330,8 @@ func (x *ListTasksRequest) DecodeParams(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -392,7 +397,8 @@ func (x *ListTasksResult) DecodeJSON(d *wire.Decoder) {
 				x.NextCursor = new(d.String())
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -439,7 +445,8 @@ func (x *GetTaskPayloadRequest) DecodeParams(d *wire.Decoder) {
 		case "taskId":
 			x.TaskID = d.String()
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -491,7 +498,8 @@ func (x *GetTaskPayloadResult) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -574,7 +582,8 @@ func (x *TaskStatusNotification) DecodeParams(d *wire.Decoder) {
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -631,7 +640,8 @@ func (x *CreateTaskResult) DecodeJSON(d *wire.Decoder) {
 		case "task":
 			x.Task.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -800,9 +810,11 @@ func (x *TaskAugmentedRequestParams) DecodeJSON(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "task":
-			x.Task = wire.New[TaskMetadata](d)
+			x.Task = new(TaskMetadata)
+			x.Task.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

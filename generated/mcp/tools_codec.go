@@ -69,9 +69,11 @@ func (x *CallToolRequest) DecodeParams(d *wire.Decoder) {
 		case "requestState":
 			x.RequestState = new(d.String())
 		case "task":
-			x.Task = wire.New[TaskMetadata](d)
+			x.Task = new(TaskMetadata)
+			x.Task.DecodeJSON(d)
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -154,7 +156,8 @@ func (x *CallToolResult) DecodeJSON(d *wire.Decoder) {
 		case "structuredContent":
 			x.StructuredContent = d.RawIn(from20250618to20251125)
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -206,7 +209,8 @@ func (x *ListToolsRequest) DecodeParams(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[RequestMeta](d)
+			x.Meta = new(RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -308,7 +312,8 @@ func (x *ListToolsResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[ResultMeta](d)
+			x.Meta = new(ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -347,7 +352,8 @@ func (x *ToolListChangedNotification) DecodeParams(d *wire.Decoder) {
 	for o.Next() {
 		switch o.Name {
 		case "_meta":
-			x.Meta = wire.New[NotificationMeta](d)
+			x.Meta = new(NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -439,11 +445,13 @@ func (x *Tool) DecodeJSON(d *wire.Decoder) {
 		case "inputSchema":
 			x.InputSchema = d.RawObject()
 		case "annotations":
-			x.Annotations = wire.New[ToolAnnotations](d)
+			x.Annotations = new(ToolAnnotations)
+			x.Annotations.DecodeJSON(d)
 		case "description":
 			x.Description = d.String()
 		case "execution":
-			x.Execution = wire.New[ToolExecution](d)
+			x.Execution = new(ToolExecution)
+			x.Execution.DecodeJSON(d)
 		case "icons":
 			x.Icons = wire.Structs[Icon](d)
 		case "outputSchema":

@@ -47,7 +47,8 @@ func (x *ReadResourceDirectoryRequest) DecodeParams(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -114,7 +115,8 @@ func (x *ReadResourceDirectoryResult) DecodeJSON(d *wire.Decoder) {
 				x.NextCursor = new(d.String())
 			}
 		case "_meta":
-			x.Meta = wire.New[mcp.ResultMeta](d)
+			x.Meta = new(mcp.ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -158,7 +160,8 @@ func (x *GetSkillRequest) DecodeParams(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -244,7 +247,8 @@ func (x *GetSkillResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[mcp.ResultMeta](d)
+			x.Meta = new(mcp.ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -290,7 +294,8 @@ func (x *ListSkillsRequest) DecodeParams(d *wire.Decoder) {
 		case "cursor":
 			x.Cursor = new(d.String())
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -385,7 +390,8 @@ func (x *ListSkillsResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "_meta":
-			x.Meta = wire.New[mcp.ResultMeta](d)
+			x.Meta = new(mcp.ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -38,7 +38,8 @@ func (x *CancelTaskRequest) DecodeParams(d *wire.Decoder) {
 		case "taskId":
 			x.TaskID = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -91,7 +92,8 @@ func (x *CancelTaskResult) DecodeJSON(d *wire.Decoder) {
 		case "resultType":
 			d.Const("complete")
 		case "_meta":
-			x.Meta = wire.New[mcp.ResultMeta](d)
+			x.Meta = new(mcp.ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -135,7 +137,8 @@ func (x *GetTaskRequest) DecodeParams(d *wire.Decoder) {
 		case "taskId":
 			x.TaskID = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -259,7 +262,8 @@ func (x *GetTaskResult) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "error":
-			x.ErrorValue = wire.New[wire.ErrorObject](d)
+			x.ErrorValue = new(wire.ErrorObject)
+			x.ErrorValue.DecodeJSON(d)
 		case "inputRequests":
 			x.InputRequests = wire.Map(d, mcp.DecodeUnion[mcp.InputRequest])
 		case "pollIntervalMs":
@@ -274,7 +278,8 @@ func (x *GetTaskResult) DecodeJSON(d *wire.Decoder) {
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.ResultMeta](d)
+			x.Meta = new(mcp.ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -346,7 +351,8 @@ func (x *UpdateTaskRequest) DecodeParams(d *wire.Decoder) {
 		case "taskId":
 			x.TaskID = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.RequestMeta](d)
+			x.Meta = new(mcp.RequestMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -399,7 +405,8 @@ func (x *UpdateTaskResult) DecodeJSON(d *wire.Decoder) {
 		case "resultType":
 			d.Const("complete")
 		case "_meta":
-			x.Meta = wire.New[mcp.ResultMeta](d)
+			x.Meta = new(mcp.ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -495,7 +502,8 @@ func (x *TaskStatusNotification) DecodeParams(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "error":
-			x.ErrorValue = wire.New[wire.ErrorObject](d)
+			x.ErrorValue = new(wire.ErrorObject)
+			x.ErrorValue.DecodeJSON(d)
 		case "inputRequests":
 			x.InputRequests = wire.Map(d, mcp.DecodeUnion[mcp.InputRequest])
 		case "pollIntervalMs":
@@ -510,7 +518,8 @@ func (x *TaskStatusNotification) DecodeParams(d *wire.Decoder) {
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -789,7 +798,8 @@ func (x *CreateTaskResult) DecodeJSON(d *wire.Decoder) {
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.ResultMeta](d)
+			x.Meta = new(mcp.ResultMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}
@@ -815,19 +825,24 @@ func appendDetailedTask(b []byte, e *wire.Encoder, v DetailedTask) []byte {
 }
 
 func decodeDetailedTask(d *wire.Decoder) DetailedTask {
+	var v DetailedTask
 	switch d.Discriminator("DetailedTask", "status", false) {
 	case "working":
-		return wire.New[WorkingTask](d)
+		v = new(WorkingTask)
 	case "input_required":
-		return wire.New[InputRequiredTask](d)
+		v = new(InputRequiredTask)
 	case "completed":
-		return wire.New[CompletedTask](d)
+		v = new(CompletedTask)
 	case "failed":
-		return wire.New[FailedTask](d)
+		v = new(FailedTask)
 	case "cancelled":
-		return wire.New[CancelledTask](d)
+		v = new(CancelledTask)
 	}
-	return &UnknownDetailedTask{Raw: d.RawObject()}
+	if v == nil {
+		v = new(UnknownDetailedTask)
+	}
+	v.DecodeJSON(d)
+	return v
 }
 
 // UnmarshalDetailedTask decodes a [DetailedTask], with the members of all
@@ -1226,7 +1241,8 @@ func (x *TaskStatusNotificationParams) DecodeJSON(d *wire.Decoder) {
 				x.Extra = o.Extra(x.Extra)
 			}
 		case "error":
-			x.ErrorValue = wire.New[wire.ErrorObject](d)
+			x.ErrorValue = new(wire.ErrorObject)
+			x.ErrorValue.DecodeJSON(d)
 		case "inputRequests":
 			x.InputRequests = wire.Map(d, mcp.DecodeUnion[mcp.InputRequest])
 		case "pollIntervalMs":
@@ -1241,7 +1257,8 @@ func (x *TaskStatusNotificationParams) DecodeJSON(d *wire.Decoder) {
 		case "statusMessage":
 			x.StatusMessage = d.String()
 		case "_meta":
-			x.Meta = wire.New[mcp.NotificationMeta](d)
+			x.Meta = new(mcp.NotificationMeta)
+			x.Meta.DecodeJSON(d)
 		default:
 			x.Extra = o.Extra(x.Extra)
 		}

@@ -180,9 +180,11 @@ func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 		if fallback != nil {
 			c := keyConst(u, fallback)
 			if c.In != ^ir.Window(0) {
-				d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(jen.Return(decodeNew(fallback.Type)))
+				d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(
+					jen.Id("v").Op(":=").New(typeID(fallback.Type)), decodeValue(), jen.Return(jen.Id("v")))
 			}
 		}
+		d.Var().Id("v").Id(t.Name)
 		d.Switch(jen.Id("d").Dot("Discriminator").Call(jen.Lit(t.Name), jen.Lit(u.Key), jen.Lit(fallback != nil))).BlockFunc(func(d *jen.Group) {
 			for i := 0; i < len(u.Tests); {
 				n := i + 1
@@ -193,7 +195,9 @@ func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 				i = n
 			}
 		})
-		d.Return(jen.Op("&").Id("Unknown" + t.Name).Values(jen.Id("Raw").Op(":").Id("d").Dot("RawObject").Call()))
+		d.If(jen.Id("v").Op("==").Nil()).Block(jen.Id("v").Op("=").New(jen.Id("Unknown" + t.Name)))
+		d.Add(decodeValue())
+		d.Return(jen.Id("v"))
 	})
 	f.Line()
 	f.Add(comment("Unmarshal"+t.Name, fmt.Sprintf("decodes %s, with the members of all revisions.", a(t.Name)), ""))
@@ -221,12 +225,15 @@ func keyConst(u *ir.Union, m *ir.Member) *ir.Const {
 	return nil
 }
 
-// decodeNew prints:
+// setNew prints:
 //
-//	wire.New[TextContent](d)
-func decodeNew(t *ir.Type) jen.Code {
-	return jen.Qual(wirePkg, "New").Types(typeID(t)).Call(jen.Id("d"))
-}
+//	v = new(TextContent)
+func setNew(t *ir.Type) jen.Code { return jen.Id("v").Op("=").New(typeID(t)) }
+
+// decodeValue prints:
+//
+//	v.DecodeJSON(d)
+func decodeValue() jen.Code { return jen.Id("v").Dot("DecodeJSON").Call(jen.Id("d")) }
 
 // keyCase prints the case for a value of the key: one type, or several types that
 // other members distinguish.
@@ -246,22 +253,22 @@ func (g *generator) keyCase(d *jen.Group, tests []ir.Test, fallback *ir.Member) 
 		d.Switch().BlockFunc(func(d *jen.Group) {
 			for _, t := range tests {
 				if cond := g.testCond(t); cond != nil {
-					d.Case(cond).Block(jen.Return(decodeNew(t.Member.Type)))
+					d.Case(cond).Block(setNew(t.Member.Type))
 				} else {
-					d.Default().Block(jen.Return(decodeNew(t.Member.Type)))
+					d.Default().Block(setNew(t.Member.Type))
 				}
 			}
 		})
 	})
 }
 
-// guarded prints the return statement for a type, with a check of the revision.
+// guarded prints the statement that sets v for a type, with a check of the revision.
 func (g *generator) guarded(d *jen.Group, t ir.Test) {
 	if cond := g.testCond(t); cond != nil {
-		d.If(cond).Block(jen.Return(decodeNew(t.Member.Type)))
+		d.If(cond).Block(setNew(t.Member.Type))
 		return
 	}
-	d.Return(decodeNew(t.Member.Type))
+	d.Add(setNew(t.Member.Type))
 }
 
 // testCond returns the condition of a test, or nil for always.
@@ -289,21 +296,26 @@ func (g *generator) testCond(t ir.Test) *jen.Statement {
 func (g *generator) byMembers(d *jen.Group, t *ir.Type, u *ir.Union) {
 	var names []string
 	var plain *ir.Type
+	d.Var().Id("v").Id(t.Name)
 	d.Switch().BlockFunc(func(d *jen.Group) {
 		for _, test := range u.Tests {
-			d.Case(g.testCond(test)).Block(jen.Return(decodeNew(test.Member.Type)))
+			d.Case(g.testCond(test)).Block(setNew(test.Member.Type))
 			names = append(names, fmt.Sprintf("%q", strings.Join(test.Path, "/")))
 			if mayBeMissing(test) {
 				plain = test.Member.Type
 			}
 		}
 	})
-	if plain != nil {
-		d.Return(decodeNew(plain))
-		return
-	}
-	d.Id("d").Dot("Fail").Call(jen.Lit(fmt.Sprintf("%s: want an object with one of the members %s", t.Name, strings.Join(names, ", "))))
-	d.Return(jen.Nil())
+	d.If(jen.Id("v").Op("==").Nil()).BlockFunc(func(d *jen.Group) {
+		if plain != nil {
+			d.Add(setNew(plain))
+			return
+		}
+		d.Id("d").Dot("Fail").Call(jen.Lit(fmt.Sprintf("%s: want an object with one of the members %s", t.Name, strings.Join(names, ", "))))
+		d.Return(jen.Nil())
+	})
+	d.Add(decodeValue())
+	d.Return(jen.Id("v"))
 }
 
 // mayBeMissing reports whether a peer may omit the member of a test.

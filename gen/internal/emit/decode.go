@@ -168,7 +168,10 @@ func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
 	}
 	n, named := f.Type.(ir.Named)
 	if named {
-		if _, ok := n.Type.Shape.(*ir.Struct); ok && !f.Pointer {
+		if _, ok := n.Type.Shape.(*ir.Struct); ok {
+			if f.Pointer {
+				d.Add(value.Clone()).Op("=").New(typeID(n.Type))
+			}
 			d.Add(value.Clone()).Dot("DecodeJSON").Call(jen.Id("d"))
 			return
 		}
