@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/sealed"
+	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -135,7 +136,7 @@ func (x *task) changeQuestions(n int, q *sharedQuestion, change func()) {
 func (x *task) follow(ctx context.Context, q *sharedQuestion) {
 	t := x.table
 	for sealed.Sleep(ctx, t.pollInterval()) {
-		rec, err := t.shared.tasks.Get(ctx, x.stored, x.id)
+		rec, err := taskrecords.Get[storedTask](ctx, t.shared.tasks, x.stored, x.id)
 		if err != nil {
 			continue // the engine may respond later
 		}
@@ -211,7 +212,7 @@ func (x *task) beginAsking(ctx context.Context, r *resultRequest, q *sharedQuest
 func (x *task) claimed(ctx context.Context, r *resultRequest, q *sharedQuestion) bool {
 	s, arrives := x.table.shared, !r.tried[q]
 	r.tried[q] = true
-	rec, err := s.tasks.Get(ctx, x.stored, x.id)
+	rec, err := taskrecords.Get[storedTask](ctx, s.tasks, x.stored, x.id)
 	if err != nil {
 		return ctx.Err() == nil
 	}

@@ -101,7 +101,7 @@ func (s *storedTask) setOpen(open []*storedQuestion) {
 // changeQuestion changes an open question that has no response, and returns it. It returns nil if there is no such
 // question. The function change reports whether it has changed the question.
 func (s *shared) changeQuestion(ctx context.Context, owner, id, question string, change func(*storedQuestion) bool) (q *storedQuestion, err error) {
-	_, err = s.tasks.Change(ctx, owner, id, func(rec *record) error {
+	_, err = taskrecords.Change(ctx, s.tasks, owner, id, func(rec *record) error {
 		q = rec.State.question(question)
 		if q == nil || q.answered() || !change(q) {
 			return taskrecords.ErrUnchanged

@@ -22,8 +22,8 @@ import (
 // its state. The process that runs the task has it in memory too.
 type shared struct {
 	worker *taskrecords.Worker
-	tasks  *taskrecords.Records[storedTask]
-	lists  *taskrecords.Records[storedList]
+	tasks  *taskrecords.Records
+	lists  *taskrecords.Records
 	life   context.Context // ends when Shutdown does not wait any longer
 	end    context.CancelFunc
 }
@@ -61,7 +61,7 @@ type listedTask struct {
 const listID = "list"
 
 func newShared(w *taskrecords.Worker) *shared {
-	s := &shared{worker: w, tasks: taskrecords.NewRecords[storedTask](w, "session task"), lists: taskrecords.NewRecords[storedList](w, "list of session tasks")}
+	s := &shared{worker: w, tasks: taskrecords.NewRecords(w, "session task"), lists: taskrecords.NewRecords(w, "list of session tasks")}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -136,7 +136,7 @@ func (t *Table) share(ctx context.Context, x *task) error {
 	m := x.state()
 	err := rec.State.set(&m)
 	if err == nil {
-		err = s.tasks.Create(ctx, owner, x.id, rec)
+		err = taskrecords.Create(ctx, s.tasks, owner, x.id, rec)
 	}
 	if err == nil {
 		err = s.addToList(ctx, owner, x.id, rec.Ends)
@@ -176,11 +176,11 @@ func (s *shared) addToList(ctx context.Context, owner, id string, ends time.Time
 		return nil
 	}
 	for {
-		_, err := s.lists.Change(ctx, owner, listID, add)
+		_, err := taskrecords.Change(ctx, s.lists, owner, listID, add)
 		if errors.Is(err, engine.ErrNone) {
 			rec := new(taskrecords.Record[storedList])
 			_ = add(rec)
-			err = s.lists.Create(ctx, owner, listID, rec)
+			err = taskrecords.Create(ctx, s.lists, owner, listID, rec)
 		}
 		if !errors.Is(err, engine.ErrConflict) {
 			return err
@@ -190,7 +190,7 @@ func (s *shared) addToList(ctx context.Context, owner, id string, ends time.Time
 
 // fetch returns the record of a task. If the process that runs the task is gone, the task has failed.
 func (t *Table) fetch(ctx context.Context, owner, id string) (*record, error) {
-	rec, err := t.shared.tasks.Get(ctx, owner, id)
+	rec, err := taskrecords.Get[storedTask](ctx, t.shared.tasks, owner, id)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (t *Table) fetch(ctx context.Context, owner, id string) (*record, error) {
 		return rec, err
 	}
 	worker := rec.Worker
-	return t.shared.tasks.Change(ctx, owner, id, func(rec *record) error {
+	return taskrecords.Change(ctx, t.shared.tasks, owner, id, func(rec *record) error {
 		if rec.Worker != worker {
 			return taskrecords.ErrUnchanged
 		}
@@ -252,7 +252,7 @@ func (t *Table) save(x *task, out *taskOutcome) *taskOutcome {
 	s := t.shared
 	defer s.worker.End()
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
-		rec, err := s.tasks.Change(s.life, x.stored, x.id, func(rec *record) error {
+		rec, err := taskrecords.Change(s.life, s.tasks, x.stored, x.id, func(rec *record) error {
 			if rec.Worker != s.worker.Tag() {
 				return taskrecords.ErrUnchanged
 			}
@@ -304,7 +304,7 @@ func (x *task) storeStatus() {
 	if x.stored == "" {
 		return
 	}
-	_, err := x.table.shared.tasks.Change(x.ctx, x.stored, x.id, func(rec *record) error {
+	_, err := taskrecords.Change(x.ctx, x.table.shared.tasks, x.stored, x.id, func(rec *record) error {
 		if rec.Worker != x.table.shared.worker.Tag() {
 			return taskrecords.ErrUnchanged
 		}
@@ -334,7 +334,7 @@ func (t *Table) check(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		rec, err := t.shared.tasks.Get(ctx, x.stored, x.id)
+		rec, err := taskrecords.Get[storedTask](ctx, t.shared.tasks, x.stored, x.id)
 		switch {
 		case err != nil:
 		case rec.Worker != t.shared.worker.Tag():
@@ -410,7 +410,7 @@ func (x *task) stateOrNil() *mcp.Task {
 // cancelRecord cancels the record of a task, and returns its state. It returns nil if there is no record.
 func (t *Table) cancelRecord(ctx context.Context, owner, id string) (*mcp.Task, error) {
 	var before *mcp.Task
-	rec, err := t.shared.tasks.Change(ctx, owner, id, func(rec *record) (err error) {
+	rec, err := taskrecords.Change(ctx, t.shared.tasks, owner, id, func(rec *record) (err error) {
 		if before, err = rec.State.get(); err != nil {
 			return err
 		}
@@ -464,7 +464,7 @@ var errElsewhere = &peer.Error{
 // are no more.
 func (t *Table) sharedPage(ctx context.Context, owner string, after uint64) (page []mcp.Task, next uint64, err error) {
 	page = []mcp.Task{}
-	list, err := t.shared.lists.Get(ctx, owner, listID)
+	list, err := taskrecords.Get[storedList](ctx, t.shared.lists, owner, listID)
 	if errors.Is(err, engine.ErrNone) {
 		return page, 0, nil
 	}

@@ -23,15 +23,16 @@ type Record[T any] struct {
 	State T `json:"state"`
 }
 
-// Records are the tasks of one kind. The owner of a task is part of its key: a request of another owner
-// does not find the task.
-type Records[T any] struct {
+// Records are the tasks of one kind, whose states have one type. The owner of a task is part of its key: a
+// request of another owner does not find the task. The functions with a type parameter are no methods,
+// because every package that uses a type compiles its methods again.
+type Records struct {
 	worker *Worker
 	kind   string
 }
 
 // NewRecords returns the tasks of a kind. A replica has at most one value for each kind.
-func NewRecords[T any](w *Worker, kind string) *Records[T] { return &Records[T]{w, kind} }
+func NewRecords(w *Worker, kind string) *Records { return &Records{w, kind} }
 
 // conflictDelay is the pause before a record is read again that another process has changed.
 const conflictDelay = 10 * time.Millisecond
@@ -47,19 +48,19 @@ var (
 )
 
 // key returns the key of a task. A reader of the engine learns neither the id nor the owner.
-func (r *Records[T]) key(owner, id string) string {
+func (r *Records) key(owner, id string) string {
 	sum := sha256.Sum256([]byte(r.kind + "\x00" + owner + "\x00" + id))
 	return "t/" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // Create writes the record of a new task.
-func (r *Records[T]) Create(ctx context.Context, owner, id string, rec *Record[T]) error {
+func Create[T any](ctx context.Context, r *Records, owner, id string, rec *Record[T]) error {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
-	return r.write(ctx, r.key(owner, id), rec, 0)
+	return r.write(ctx, r.key(owner, id), rec, rec.Ends, 0)
 }
 
-func (r *Records[T]) write(ctx context.Context, key string, rec *Record[T], prev uint64) error {
+func (r *Records) write(ctx context.Context, key string, rec any, ends time.Time, prev uint64) error {
 	content, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("encode the record of a task: %w", err)
@@ -67,64 +68,75 @@ func (r *Records[T]) write(ctx context.Context, key string, rec *Record[T], prev
 	if len(content) > MaxSize {
 		return fmt.Errorf("%w: it has %d bytes, more than %d", ErrTooLarge, len(content), MaxSize)
 	}
-	keep := max(time.Until(rec.Ends), time.Second)
+	keep := max(time.Until(ends), time.Second)
 	_, err = sealed.Put(ctx, r.worker.opts.Table, key, r.worker.keys.Seal(content, key), prev, keep)
 	return err
 }
 
-// read reads a record. It returns engine.ErrNone if there is none.
-func (r *Records[T]) read(ctx context.Context, key string) (*Record[T], uint64, error) {
+// read reads a record into rec. It returns engine.ErrNone if there is none.
+func (r *Records) read(ctx context.Context, key string, rec any) (version uint64, err error) {
 	stored, err := r.worker.opts.Table.Get(ctx, key)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	content, err := r.worker.keys.Open(stored.Data, key)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
-	rec := new(Record[T])
-	if err := json.Unmarshal(content, rec); err != nil {
-		return nil, 0, err
-	}
-	return rec, stored.Version, nil
+	return stored.Version, json.Unmarshal(content, rec)
 }
 
 // Get returns the record of a task. It returns [engine.ErrNone] if the owner has no such task.
-func (r *Records[T]) Get(ctx context.Context, owner, id string) (*Record[T], error) {
+func Get[T any](ctx context.Context, r *Records, owner, id string) (*Record[T], error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
-	rec, _, err := r.read(ctx, r.key(owner, id))
-	return rec, err
+	rec := new(Record[T])
+	if _, err := r.read(ctx, r.key(owner, id), rec); err != nil {
+		return nil, err
+	}
+	return rec, nil
 }
 
 // Change changes the record of a task with a function, and returns the record. If the record was changed
 // meanwhile, the function is called again with the new record. Its error is returned; after ErrUnchanged,
 // Change returns the record as it is and no error.
-func (r *Records[T]) Change(ctx context.Context, owner, id string, change func(*Record[T]) error) (*Record[T], error) {
+func Change[T any](ctx context.Context, r *Records, owner, id string, change func(*Record[T]) error) (rec *Record[T], err error) {
+	err = r.change(ctx, r.key(owner, id),
+		func() any { rec = new(Record[T]); return rec },
+		func() (time.Time, error) { err := change(rec); return rec.Ends, err })
+	if err != nil {
+		return nil, err
+	}
+	return rec, nil
+}
+
+// change reads a record into the value that empty returns, and writes it after update has changed it.
+func (r *Records) change(ctx context.Context, key string, empty func() any, update func() (ends time.Time, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
-	key := r.key(owner, id)
 	for {
-		rec, version, err := r.read(ctx, key)
+		rec := empty()
+		version, err := r.read(ctx, key, rec)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := change(rec); errors.Is(err, ErrUnchanged) {
-			return rec, nil
+		ends, err := update()
+		if errors.Is(err, ErrUnchanged) {
+			return nil
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		if err := r.write(ctx, key, rec, version); !errors.Is(err, engine.ErrConflict) {
-			return rec, err
+		if err := r.write(ctx, key, rec, ends, version); !errors.Is(err, engine.ErrConflict) {
+			return err
 		}
 		if !sealed.Sleep(ctx, conflictDelay) { // the engine may still return the old record
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
 
 // Delete deletes the record of a task.
-func (r *Records[T]) Delete(ctx context.Context, owner, id string) error {
+func (r *Records) Delete(ctx context.Context, owner, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
 	key := r.key(owner, id)

@@ -23,7 +23,7 @@ import (
 // no process, and continues at the replica that receives the last of them. It is safe for concurrent use.
 type Shared struct {
 	opts    SharedOptions
-	records *taskrecords.Records[stored]
+	records *taskrecords.Records
 	life    context.Context // ends when Shutdown does not wait any longer
 	end     context.CancelFunc
 	runs    sync.WaitGroup // the active runs
@@ -70,7 +70,7 @@ func NewShared(o SharedOptions) *Shared {
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
-	t := &Shared{opts: o, records: taskrecords.NewRecords[stored](o.Worker, "extension"), local: make(map[string]*localTask)}
+	t := &Shared{opts: o, records: taskrecords.NewRecords(o.Worker, "extension"), local: make(map[string]*localTask)}
 	t.life, t.end = context.WithCancel(context.Background())
 	o.Worker.OnRenewal(t.check)
 	return t
@@ -124,7 +124,7 @@ func (t *Shared) create(ctx context.Context, x *task, ends time.Time) (err error
 	if err := t.opts.Worker.Begin(ctx); err != nil {
 		return err
 	}
-	if err := t.records.Create(ctx, x.owner, x.ID, rec); err != nil {
+	if err := taskrecords.Create(ctx, t.records, x.owner, x.ID, rec); err != nil {
 		t.opts.Worker.End()
 		return err
 	}
@@ -250,7 +250,7 @@ const (
 // stored, but the response of the engine was lost, this process may already run the task again.
 func (t *Shared) save(x *localTask, rounds int, out Outcome) {
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
-		_, err := t.records.Change(t.life, x.owner, x.id, func(rec *record) error {
+		_, err := taskrecords.Change(t.life, t.records, x.owner, x.id, func(rec *record) error {
 			if rec.Worker != t.opts.Worker.Tag() || rec.State.Rounds != rounds {
 				return taskrecords.ErrUnchanged // it was cancelled or given up by another replica, or is stored
 			}
@@ -273,7 +273,7 @@ func (t *Shared) save(x *localTask, rounds int, out Outcome) {
 
 // Get returns a task of the owner, or nil if there is none. If its worker is gone, the task has failed.
 func (t *Shared) Get(ctx context.Context, owner, id string) (*tasks.Task, error) {
-	rec, err := t.records.Get(ctx, owner, id)
+	rec, err := taskrecords.Get[stored](ctx, t.records, owner, id)
 	if errors.Is(err, engine.ErrNone) {
 		return nil, nil
 	}
@@ -287,7 +287,7 @@ func (t *Shared) Get(ctx context.Context, owner, id string) (*tasks.Task, error)
 		return nil, err
 	} else if gone {
 		lost := rec.Worker
-		rec, err = t.records.Change(ctx, owner, id, func(rec *record) error {
+		rec, err = taskrecords.Change(ctx, t.records, owner, id, func(rec *record) error {
 			if rec.Worker != lost {
 				return taskrecords.ErrUnchanged
 			}
@@ -347,7 +347,7 @@ func (t *Shared) Update(ctx context.Context, owner, id string, answers mcp.Input
 		return false, ErrShutdown
 	}
 	var next *task
-	rec, err := t.records.Change(ctx, owner, id, func(rec *record) (err error) {
+	rec, err := taskrecords.Change(ctx, t.records, owner, id, func(rec *record) (err error) {
 		next, err = answer(rec, owner, answers, t.opts.Worker.Tag())
 		return err
 	})
@@ -397,7 +397,7 @@ func (t *Shared) resume(ctx context.Context, local *localTask, x *task, rec *rec
 
 // Cancel cancels a task, unless it has ended. It reports whether the task exists.
 func (t *Shared) Cancel(ctx context.Context, owner, id string) (bool, error) {
-	_, err := t.records.Change(ctx, owner, id, func(rec *record) error { return cancel(rec) })
+	_, err := taskrecords.Change(ctx, t.records, owner, id, func(rec *record) error { return cancel(rec) })
 	switch {
 	case errors.Is(err, engine.ErrNone):
 		return false, nil
@@ -431,7 +431,7 @@ func (t *Shared) check(ctx context.Context) {
 }
 
 func (t *Shared) checkTask(ctx context.Context, x *localTask) {
-	rec, err := t.records.Get(ctx, x.owner, x.id)
+	rec, err := taskrecords.Get[stored](ctx, t.records, x.owner, x.id)
 	if err != nil && !errors.Is(err, engine.ErrNone) {
 		return
 	}
@@ -454,7 +454,7 @@ func (t *Shared) checkTask(ctx context.Context, x *localTask) {
 	x.message = message
 	t.mu.Unlock()
 	if changed {
-		_, _ = t.records.Change(ctx, x.owner, x.id, func(rec *record) error {
+		_, _ = taskrecords.Change(ctx, t.records, x.owner, x.id, func(rec *record) error {
 			if rec.Worker != t.opts.Worker.Tag() {
 				return taskrecords.ErrUnchanged
 			}
