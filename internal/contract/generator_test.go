@@ -68,6 +68,44 @@ func (g *generator) root() map[string]any {
 	return root
 }
 
+// pair returns a schema before and after a change.
+func (g *generator) pair() (x, y map[string]any) {
+	if g.rnd.IntN(4) == 0 {
+		y = g.root()
+		x = g.listed(y)
+	} else {
+		x = g.root()
+		y = g.changed(x)
+	}
+	if text(x) == text(y) {
+		return g.pair()
+	}
+	return x, y
+}
+
+// listed returns a schema in which a part lists values instead: those that it may accept, or that are near.
+func (g *generator) listed(schema map[string]any) map[string]any {
+	schema = clone(schema)
+	var all []map[string]any
+	eachPart(schema, "", func(at string, members map[string]any) {
+		if at != "" {
+			all = append(all, members)
+		}
+	})
+	g.collect(schema)
+	members := all[g.rnd.IntN(len(all))]
+	values := make([]any, 1+g.rnd.IntN(3))
+	for i := range values {
+		values[i] = copied(g.document(schema, members, 3))
+	}
+	clear(members)
+	if members["enum"] = values; len(values) == 1 && g.rnd.IntN(2) == 0 {
+		delete(members, "enum")
+		members["const"] = values[0]
+	}
+	return schema
+}
+
 // changed returns another schema, which is usually similar.
 func (g *generator) changed(schema map[string]any) map[string]any {
 	if g.rnd.IntN(10) == 0 {
