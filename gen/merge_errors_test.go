@@ -104,6 +104,18 @@ var brokenMessages = map[string]mergeError{
 		request("MuteRequest", ""),
 		[]string{"2027-03-01#/$defs/MuteRequest/properties/method", "is empty"},
 	},
+	"a result that becomes general, although its definition remains": {
+		func(defs object) {
+			defs["CompleteResultResponse"].(object)["properties"].(object)["result"] = parsed(`{"$ref": "#/$defs/Result"}`)
+		},
+		[]string{"2027-03-01#/$defs/CompleteRequest", `the result of "completion/complete" changed`},
+	},
+	"params with a constant in place of a union": {
+		func(defs object) {
+			defs["ElicitRequest"].(object)["properties"].(object)["params"] = clone(defs["ElicitRequestFormParams"])
+		},
+		[]string{"2027-03-01#/$defs/ElicitRequest/properties/params", `unknown values of "mode"`},
+	},
 	"a message in a value": {
 		member("Tool", "call", `{"$ref": "#/$defs/CallToolRequest"}`),
 		[]string{"2027-03-01#/$defs/Tool/properties/call", "a message cannot be a part of another value"},

@@ -169,7 +169,7 @@ func renamedRefs(a, b node, found map[string][]string) {
 }
 
 // joinResults joins the result of a request with the general Result, which is its result in
-// revisions that do not define one of its own. The older result keeps its Go type, so there is
+// revisions that do not define the older one. The older result keeps its Go type, so there is
 // nothing to join if the oldest revision has the general one.
 func (m *merger) joinResults() {
 	own := make(map[string]string) // by request
@@ -187,7 +187,7 @@ func (m *merger) joinResults() {
 			}
 			if name := names[0]; d.defs[name] != nil && name != "Result" {
 				own[request] = m.rules.currentName(name)
-			} else if t := m.types[own[request]]; t != nil && ok {
+			} else if t := m.types[own[request]]; t != nil && ok && !t.in().Has(d.bit) {
 				m.add(t, d.bit, inlineMeta(d, general))
 				m.general[inRevision{request, d.bit}] = own[request]
 				m.note(t.name, generalJoin, m.in(1<<d.bit))
