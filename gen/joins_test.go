@@ -95,6 +95,10 @@ var joins = map[string]struct {
 			member("Tool", "mood", `{"$id": "mood", "type": "string", "contentMediaType": "text/html", "contentEncoding": "base64", "readOnly": true, "writeOnly": false}`)),
 		"", "tools.go", []string{"Badge *Icon", "Mood string"},
 	},
+	"undecoded JSON that refers to an object": {
+		combine(define("Arguments", `{"type": "object", "additionalProperties": {}}`), member("CallToolRequestParams", "arguments", `{"$ref": "#/$defs/Arguments"}`)),
+		"", "tools_codec.go", []string{"x.Arguments = d.RawObject()"},
+	},
 	"an allOf of one reference": {
 		member("Tool", "mood", `{"allOf": [{"$ref": "#/$defs/Role"}], "description": "It is a role."}`),
 		"", "tools.go", []string{"Mood Role"},

@@ -11,7 +11,7 @@ import (
 // become occurrences of the type that is named after the position.
 func (m *merger) expr(position string, occs []occurrence) Expr {
 	if r := m.rules.raw(position); r != nil {
-		return m.rawExpr(position, occs)
+		return m.rawExpr(position, m.resolved(occs))
 	}
 	if o := m.rules.ordered(position); o != nil {
 		if !m.all(occs, is[*mapNode]) {
