@@ -27,12 +27,27 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() { // ends with the first signal; the second ends the program
-		<-ctx.Done()
-		stop()
+		s := <-signals
+		signal.Stop(signals)
+		cancel(&signalError{s})
 	}()
 	os.Exit(system().run(ctx, os.Args[1:]))
+}
+
+// signalError is the cause of a context that a signal has canceled.
+type signalError struct{ signal os.Signal }
+
+// Error implements error.
+func (e *signalError) Error() string { return e.signal.String() + " signal received" }
+
+// status returns the exit status of a program that the signal has ended, as a shell shows it.
+func (e *signalError) status() int {
+	n, _ := e.signal.(syscall.Signal)
+	return 128 + int(n)
 }
 
 // environment is what a subcommand may use of the system.
@@ -158,7 +173,14 @@ func (e *environment) runCommand(ctx context.Context, c *command, words []string
 		return exit.status
 	}
 	var silent *reportedError
-	if !errors.As(err, &silent) {
+	reported := errors.As(err, &silent)
+	if cause, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
+		if !reported {
+			e.errs.Printf("mcpwright %s: interrupted\n", c.name)
+		}
+		return cause.status()
+	}
+	if !reported {
 		e.errs.Printf("mcpwright %s: %v\n", c.name, err)
 	}
 	if _, ok := errors.AsType[*usageError](err); ok {

@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -423,6 +425,35 @@ func TestInterruptCancelsTheCall(t *testing.T) {
 	interrupt()
 	require.Equal(t, statusFailed, (<-done).status)
 	<-canceled
+}
+
+// TestInterruptedProcess interrupts a command that waits for a server without a response.
+func TestInterruptedProcess(t *testing.T) {
+	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		received := make(chan struct{}, 1)
+		l := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is noticed
+			select {
+			case received <- struct{}{}:
+			default:
+			}
+			<-r.Context().Done()
+		}))
+		defer l.Close()
+		exe, err := os.Executable()
+		require.NoError(t, err)
+		cmd := exec.Command(exe, "list", l.URL)
+		cmd.Env = append(os.Environ(), runVariable+"=1")
+		var out, errs strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		require.NoError(t, cmd.Start())
+		<-received
+		require.NoError(t, cmd.Process.Signal(signal))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, status, cmd.ProcessState.ExitCode(), errs.String())
+		require.Empty(t, out.String())
+		require.Equal(t, "mcpwright list: interrupted\n", errs.String())
+	}
 }
 
 func TestServersOfConfigurationFiles(t *testing.T) {
