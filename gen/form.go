@@ -116,7 +116,7 @@ func (f *form) add(err error) (changed bool) {
 		switch {
 		case i < 0 && slices.ContainsFunc(added, twice):
 		case i < 0:
-			choices := append(slices.Clip(r.Choices), f.general(r)...)
+			choices := slices.Concat(f.removed(r), r.Choices, f.general(r))
 			f.restoreNames(choices)
 			slices.SortStableFunc(choices, changesLast)
 			added = append(added, &item{r, choices, f.tried})
@@ -256,6 +256,18 @@ func (f *form) general(r *refusal.Refusal) (list []refusal.Choice) {
 	}
 	choose("The definition allows any JSON.", ir.Edit{In: f.newest, At: definition, JSON: "{}"})
 	return list
+}
+
+// removed returns the choice of the older definition for a reference to a definition that the newest revision
+// lacks.
+func (f *form) removed(r *refusal.Refusal) []refusal.Choice {
+	ref, _ := valueAt(f.trees[f.newest], r.Pointer).(string)
+	definition := "/$defs/" + path.Base(ref)
+	older, pointer := f.older(f.newest, definition)
+	if !strings.HasSuffix(r.Pointer, "/$ref") || pointer != definition || valueAt(f.trees[f.newest], definition) != nil {
+		return nil
+	}
+	return []refusal.Choice{{Effect: fmt.Sprintf("The compiler reads the definition %s of %s.", path.Base(ref), older), Rules: []any{ir.Edit{In: f.newest, At: definition, From: older}}}}
 }
 
 // members returns the pointers of the members that contain the schema at a pointer, outer ones first.

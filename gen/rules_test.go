@@ -104,7 +104,7 @@ func TestSuggestedRulesFixErrors(t *testing.T) {
 		"a name for an inline type": {combine(member("Tool", "kind", `{"type": "string", "enum": ["a"]}`), define("ToolKind", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
 			func(r *ir.Rules) { addRule(&r.Names, ir.Name{At: "Tool.kind", Go: "ToolSort", Why: why}) }, true},
 		"a definition that is framing": {define("LostNotification", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "notifications/lost"}}}`),
-			func(r *ir.Rules) { addRule(&r.Framing, ir.Framing{Definition: "LostNotification", Why: why}) }, false},
+			func(r *ir.Rules) { addRule(&r.Framing, ir.Framing{Definition: "LostNotification", Why: why}) }, true},
 		"a raw value": {member("Tool", "mood", `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}]}`),
 			func(r *ir.Rules) { addRule(&r.Raw, ir.KeepRaw{At: "Tool.mood", Why: why}) }, true},
 		"an error that was renamed": {func(defs object) {

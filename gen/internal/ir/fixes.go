@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,13 +125,30 @@ type SchemaMember struct {
 	Schema   *Schema
 }
 
-// variants returns the schemas of the occurrences of a position, and records each as a join.
+// variants returns the schemas of the occurrences of a position, and records each as a join. A revision
+// must have one schema.
 func (m *merger) variants(position string, kind JoinKind, occs []occurrence) (list []Variant) {
-	for _, o := range occs {
+	for i, o := range occs {
+		if first := slices.IndexFunc(occs[:i], func(x occurrence) bool { return x.bit == o.bit }); first >= 0 {
+			if have := occs[first].node; !equalNodes(have, o.node) {
+				m.problems.fixing(fix{}, func() { m.refuseTwo(position, o.bit, have, o.node) })
+			}
+			continue
+		}
 		list = append(list, m.variant(o))
 		m.note(position, kind, m.in(1<<o.bit), describe(o.node))
 	}
 	return list
+}
+
+// refuseTwo reports two schemas of a position in one revision.
+func (m *merger) refuseTwo(position string, bit int, a, b node) {
+	r := m.problems.add(b.pos(), "%q is %s here, but %s at %s, and both have one Go type", position, describe(b), describe(a), a.pos())
+	for _, n := range []node{a, b} {
+		e := edit(n.pos())
+		e.From = m.documents[max(bit-1, 0)].name
+		r.Choose(fmt.Sprintf("The compiler reads the schema of %s at %s.", e.From, e.At), e)
+	}
 }
 
 func (m *merger) variant(o occurrence) Variant {
