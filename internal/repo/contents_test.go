@@ -24,7 +24,7 @@ func TestNoFileNamesAMachineOrARegistry(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == ".git":
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"): // the latter is ignored by git
 			return fs.SkipDir
 		case d.IsDir() || d.Name() == ".git": // a file in a second work tree
 			return nil

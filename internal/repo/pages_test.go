@@ -53,7 +53,7 @@ func sources(t *testing.T) (list []string) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || path == filepath.Join(root, "bench")) {
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || path == filepath.Join(root, "bench")) {
 			return fs.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") {
