@@ -353,10 +353,6 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 		m.problems.add(obj.pos(), "%q is a union in a later revision, and %d of its members match this object; select one with a Widen rule", t.name, len(fits))
 		return nil
 	}
-	if constant := slices.IndexFunc(obj.members, func(x member) bool { return is[*constNode](x.node) }); constant >= 0 && m.documents[bit].name > m.rules.OrderFrom {
-		m.problems.add(obj.pos(), "%q is a union in other revisions, whose type allows unknown values of %q", t.name, obj.members[constant].name)
-		return nil
-	}
 	m.add(fits[0], bit, obj)
 	nodes := []node{&refNode{obj.at, fits[0].name}}
 	for i := range m.rules.Widen {
