@@ -78,12 +78,7 @@ func (g *generator) decodeMember(d *jen.Group, t *ir.Type, f *ir.Field) {
 func (g *generator) decodeField(d *jen.Group, t *ir.Type, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	strictly := func(d *jen.Group) {
-		checks := func(d *jen.Group) { g.decodeChecks(d, t, f, f.Checks) }
-		if f.NullAbsent && len(f.Checks) > 0 {
-			d.If(jen.Id("d").Dot("Kind").Call().Op("!=").LitRune('n')).BlockFunc(checks)
-		} else {
-			checks(d)
-		}
+		g.decodeChecks(d, t, f, f.Checks)
 		g.decodeStrictly(d, f, value)
 	}
 	switch {
