@@ -83,7 +83,8 @@ func (g *generator) pair() (x, y map[string]any) {
 	return x, y
 }
 
-// listed returns a schema in which a part lists values instead: those that it may accept, or that are near.
+// listed returns a schema in which a part lists values instead: values that it may accept, and values near
+// them. A schema without parts is changed in another way.
 func (g *generator) listed(schema map[string]any) map[string]any {
 	schema = clone(schema)
 	var all []map[string]any
@@ -92,6 +93,9 @@ func (g *generator) listed(schema map[string]any) map[string]any {
 			all = append(all, members)
 		}
 	})
+	if len(all) == 0 {
+		return g.changed(schema)
+	}
 	g.collect(schema)
 	members := all[g.rnd.IntN(len(all))]
 	values := make([]any, 1+g.rnd.IntN(3))
