@@ -48,6 +48,7 @@ var keywords = []keyword{
 type generator struct {
 	rnd     *rand.Rand
 	focus   *keyword
+	lists   int // how rarely a pair replaces a part by values; see search
 	numbers []json.Number
 	texts   []any
 }
@@ -70,7 +71,7 @@ func (g *generator) root() map[string]any {
 
 // pair returns a schema before and after a change.
 func (g *generator) pair() (x, y map[string]any) {
-	if g.rnd.IntN(4) == 0 {
+	if g.lists > 0 && g.rnd.IntN(g.lists) == 0 {
 		y = g.root()
 		x = g.listed(y)
 	} else {
