@@ -50,14 +50,16 @@ type Options struct {
 // related to a request of the peer. It implements [peer.Outbound] and is safe for concurrent
 // use. [New] and [NewForRequest] make connections.
 type Connection struct {
-	out       peer.Outbound
+	// An update of a resource reads these fields of each session, so they are next to each other.
+	out    peer.Outbound
+	extra  *extraOptions // nil if none of these options is set
+	client bool
+	strict bool
+	epoch  uint32
+	state  State
+
 	sessionID string
-	client    bool
-	strict    bool
-	epoch     uint32
-	extra     *extraOptions // nil if none of these options is set
 	log       *slog.Logger
-	state     State
 	cleanup   cleanup
 }
 

@@ -28,13 +28,13 @@ type InFlight interface {
 // State is what may change during the life of a connection. It is safe for concurrent use. Each
 // [Connection] has its own State and shares nothing with others.
 type State struct {
-	inFlight InFlight // never changes
-
 	now atomic.Pointer[facts]
 
 	mu            sync.Mutex // held to replace now, and to use the fields below; no other lock is acquired under it
 	subscriptions map[string]*subscription
 	values        map[any]any
+
+	inFlight InFlight // never changes
 }
 
 // facts is what is known about the peer. A facts never changes, and neither do the values that

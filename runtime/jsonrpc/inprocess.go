@@ -21,10 +21,10 @@ import (
 //     notification is sent.
 //   - The [Options] for reading, writing and batches have no effect.
 type InProcessConn struct {
-	opts          Options
+	opts          Options     // its last fields, closed and peer are next to each other: an update of a resource uses them for each client
+	closed        atomic.Bool // link.closed is closed, or will be at once; faster to load
 	peer          *InProcessConn
 	link          *inProcessLink
-	closed        atomic.Bool    // link.closed is closed, or will be at once; faster to load
 	table         inProcessTable // of the requests that this end handles
 	notifications queue
 	inFlight      InFlight

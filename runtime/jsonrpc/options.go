@@ -26,8 +26,6 @@ type Options struct {
 	// handler that waits for its peer blocks forever. Nil reports true only for "initialize".
 	// A transport with a goroutine for each message may return true for all methods.
 	Inline func(method string) bool
-	// Logger receives errors that no caller sees. Nil is [slog.Default].
-	Logger *slog.Logger
 	// MaxInFlight limits the requests of the peer that are handled at a time. Further
 	// requests, except pings, are answered with an error. Default 256.
 	MaxInFlight int
@@ -63,10 +61,6 @@ type Options struct {
 	// into the type that the handler takes, see [wire.ReadMessageInto], and then returns the
 	// frame that it used. Messages are read in the order of their arrival.
 	Read func(data []byte) (wire.Message, *wire.Frame, error)
-	// InterceptNotification is called with each notification before the handler, in the order
-	// of arrival and before any message that arrives later is processed. It must not wait and
-	// must not retain its argument. If it reports true, the handler is not called.
-	InterceptNotification func(in *peer.Inbound) (consumed bool)
 	// OnRequest is called with each request before any handler, in the order of arrival and
 	// before any message that arrives later is processed. It is also called for requests that
 	// are refused afterwards. It must not wait and must not retain its argument.
@@ -84,6 +78,13 @@ type Options struct {
 	// OnLimit is called with the name of a limit whenever a message is refused or dropped because
 	// of it. The name is the name of a field of the Options. It must not wait.
 	OnLimit func(limit string)
+
+	// Logger receives errors that no caller sees. Nil is [slog.Default].
+	Logger *slog.Logger
+	// InterceptNotification is called with each notification before the handler, in the order
+	// of arrival and before any message that arrives later is processed. It must not wait and
+	// must not retain its argument. If it reports true, the handler is not called.
+	InterceptNotification func(in *peer.Inbound) (consumed bool)
 	// Transport is what handlers see of the transport, unless a [Source] overrides it. An
 	// [InProcessConn] always uses it. Nil has the kind "direct" for an InProcessConn and
 	// "pipe" for a Conn, and can send requests.

@@ -41,8 +41,8 @@ const (
 
 // cache stores results as JSON, so that each caller receives a copy.
 type cache struct {
-	opts CacheOptions
 	used atomic.Bool // changes is not nil; an update to many clients needs no lock of a cache that is not used
+	opts CacheOptions
 
 	mu      sync.Mutex // guards the fields below
 	entries map[cacheKey]*cacheEntry

@@ -26,15 +26,15 @@ type Client struct {
 
 	opts        Options
 	endpoint    Endpoint
-	mux         peer.Mux // handlers of the server's messages
 	dispatcher  *connection.Dispatcher
+	mux         peer.Mux // handlers of the server's messages
+	watched     watchedResources
 	cache       cache
 	tools       toolTable
 	ownTasks    *sessiontasks.Table // nil if the client runs no tasks
 	taskReports taskReports
 	roots       rootList
 	subs        subscriptions
-	watched     watchedResources
 	callLogs    callLogs
 	logLevel    atomic.Pointer[mcp.LoggingLevel] // of the last SetLevel call, or nil
 	handling    sync.Mutex                       // held while a handler of list changes runs

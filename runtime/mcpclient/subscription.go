@@ -182,7 +182,8 @@ type queue struct {
 	mu      sync.Mutex // guards the fields below
 	changed sync.Cond
 	waiting []peer.Notification
-	index   map[event]struct{} // of the waiting notifications; nil while there are few
+	first   [1]peer.Notification // the array of waiting, which seldom grows
+	index   map[event]struct{}   // of the waiting notifications; nil while there are few
 	ended   bool
 	err     error
 }
@@ -200,7 +201,7 @@ func eventOf(n peer.Notification) event {
 
 func newQueue() *queue {
 	q := new(queue)
-	q.changed.L = &q.mu
+	q.changed.L, q.waiting = &q.mu, q.first[:0]
 	return q
 }
 
@@ -269,12 +270,18 @@ func (q *queue) next(ctx context.Context) (peer.Notification, error) {
 		}
 		q.changed.Wait()
 	}
+	return q.remove(), nil
+}
+
+// remove removes and returns the first notification. The caller holds the lock. It is a function of
+// its own because the stack of a call of next that waits is then smaller.
+func (q *queue) remove() peer.Notification {
 	n := q.waiting[0]
 	q.waiting = slices.Delete(q.waiting, 0, 1)
 	if delete(q.index, eventOf(n)); len(q.waiting) == 0 {
 		q.index = nil
 	}
-	return n, nil
+	return n
 }
 
 // watchedResources has the resources of a session that iterations of [Client.Watch] wait for.

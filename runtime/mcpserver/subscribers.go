@@ -168,8 +168,8 @@ func (subs *subscribers) addSession(_ context.Context, conn *connection.Connecti
 type sessionSubscriber struct {
 	subscribers *subscribers
 	conn        *connection.Connection
-	ctx         lazy.Context // ends with the connection
 	queue       eventQueue
+	ctx         lazy.Context // ends with the connection
 	sending     sync.WaitGroup
 }
 
@@ -255,10 +255,10 @@ func (s *sessionSubscriber) end() {} // its transport closes the session
 // waiting one is not added again. The zero value is an empty queue.
 type eventQueue struct {
 	mu       sync.Mutex // no other lock is taken while it is held
+	draining bool       // a goroutine sends the queue
+	full     bool       // an event was dropped
 	waiting  []*eventNotification
 	lookup   map[Event]struct{} // the waiting events; nil while there are few
-	full     bool               // an event was dropped
-	draining bool               // a goroutine sends the queue
 }
 
 // maxScannedEvents is the length from which on a map is used to find equal events.
