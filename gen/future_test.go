@@ -83,7 +83,7 @@ func TestUnlistedMessagesKeepTheirDirection(t *testing.T) {
 func TestAllOfRequiresMembersOfAnyPart(t *testing.T) {
 	p, err := futureModel(t, define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "string"}}}]}`))
 	require.NoError(t, err)
-	require.Contains(t, string(printed(t, p)["common_codec.go"]), "wire.NewMembers(\"Folded\",\n\twire.Member{Name: \"src\", In: wire.Always, Required: wire.Always},\n")
+	require.Contains(t, string(printed(t, p)["common_codec.go"]), "&wire.Members{Type: \"Folded\", List: []wire.Member{\n\t{Name: \"src\", In: wire.Always, Required: wire.Always},\n")
 }
 
 func TestPrimitivesWithNumbersAllowFractions(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var downloadFileRequestMembers = wire.NewMembers("DownloadFileRequest",
-	wire.Member{Name: "contents", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var downloadFileRequestMembers = &wire.Members{Type: "DownloadFileRequest", List: []wire.Member{
+	{Name: "contents", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *DownloadFileRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -68,9 +68,9 @@ func (x *DownloadFileRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var downloadFileResultMembers = wire.NewMembers("DownloadFileResult",
-	wire.Member{Name: "isError", In: wire.Always},
-)
+var downloadFileResultMembers = &wire.Members{Type: "DownloadFileResult", List: []wire.Member{
+	{Name: "isError", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *DownloadFileResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -113,12 +113,12 @@ func (x *DownloadFileResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var initializeRequestMembers = wire.NewMembers("InitializeRequest",
-	wire.Member{Name: "appCapabilities", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "appInfo", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var initializeRequestMembers = &wire.Members{Type: "InitializeRequest", List: []wire.Member{
+	{Name: "appCapabilities", In: wire.Always, Required: wire.Always},
+	{Name: "appInfo", In: wire.Always, Required: wire.Always},
+	{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *InitializeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -178,12 +178,12 @@ func (x *InitializeRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var initializeResultMembers = wire.NewMembers("InitializeResult",
-	wire.Member{Name: "hostCapabilities", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "hostContext", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "hostInfo", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
-)
+var initializeResultMembers = &wire.Members{Type: "InitializeResult", List: []wire.Member{
+	{Name: "hostCapabilities", In: wire.Always, Required: wire.Always},
+	{Name: "hostContext", In: wire.Always, Required: wire.Always},
+	{Name: "hostInfo", In: wire.Always, Required: wire.Always},
+	{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *InitializeResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -233,10 +233,10 @@ func (x *InitializeResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var messageRequestMembers = wire.NewMembers("MessageRequest",
-	wire.Member{Name: "content", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var messageRequestMembers = &wire.Members{Type: "MessageRequest", List: []wire.Member{
+	{Name: "content", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *MessageRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -288,9 +288,9 @@ func (x *MessageRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var messageResultMembers = wire.NewMembers("MessageResult",
-	wire.Member{Name: "isError", In: wire.Always},
-)
+var messageResultMembers = &wire.Members{Type: "MessageResult", List: []wire.Member{
+	{Name: "isError", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *MessageResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -333,10 +333,10 @@ func (x *MessageResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var openLinkRequestMembers = wire.NewMembers("OpenLinkRequest",
-	wire.Member{Name: "url", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var openLinkRequestMembers = &wire.Members{Type: "OpenLinkRequest", List: []wire.Member{
+	{Name: "url", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *OpenLinkRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -388,9 +388,9 @@ func (x *OpenLinkRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var openLinkResultMembers = wire.NewMembers("OpenLinkResult",
-	wire.Member{Name: "isError", In: wire.Always},
-)
+var openLinkResultMembers = &wire.Members{Type: "OpenLinkResult", List: []wire.Member{
+	{Name: "isError", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *OpenLinkResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -433,10 +433,10 @@ func (x *OpenLinkResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var requestDisplayModeRequestMembers = wire.NewMembers("RequestDisplayModeRequest",
-	wire.Member{Name: "mode", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var requestDisplayModeRequestMembers = &wire.Members{Type: "RequestDisplayModeRequest", List: []wire.Member{
+	{Name: "mode", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *RequestDisplayModeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -488,9 +488,9 @@ func (x *RequestDisplayModeRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var requestDisplayModeResultMembers = wire.NewMembers("RequestDisplayModeResult",
-	wire.Member{Name: "mode", In: wire.Always, Required: wire.Always},
-)
+var requestDisplayModeResultMembers = &wire.Members{Type: "RequestDisplayModeResult", List: []wire.Member{
+	{Name: "mode", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *RequestDisplayModeResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -528,9 +528,9 @@ func (x *RequestDisplayModeResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceTeardownRequestMembers = wire.NewMembers("ResourceTeardownRequest",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var resourceTeardownRequestMembers = &wire.Members{Type: "ResourceTeardownRequest", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ResourceTeardownRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -578,7 +578,7 @@ func (x *ResourceTeardownRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceTeardownResultMembers = wire.NewMembers("ResourceTeardownResult")
+var resourceTeardownResultMembers = &wire.Members{Type: "ResourceTeardownResult", List: []wire.Member{}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourceTeardownResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -612,11 +612,11 @@ func (x *ResourceTeardownResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var updateModelContextRequestMembers = wire.NewMembers("UpdateModelContextRequest",
-	wire.Member{Name: "content", In: wire.Always},
-	wire.Member{Name: "structuredContent", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var updateModelContextRequestMembers = &wire.Members{Type: "UpdateModelContextRequest", List: []wire.Member{
+	{Name: "content", In: wire.Always},
+	{Name: "structuredContent", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *UpdateModelContextRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -676,21 +676,21 @@ func (x *UpdateModelContextRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostContextChangedNotificationMembers = wire.NewMembers("HostContextChangedNotification",
-	wire.Member{Name: "availableDisplayModes", In: wire.Always},
-	wire.Member{Name: "containerDimensions", In: wire.Always},
-	wire.Member{Name: "deviceCapabilities", In: wire.Always},
-	wire.Member{Name: "displayMode", In: wire.Always},
-	wire.Member{Name: "locale", In: wire.Always},
-	wire.Member{Name: "platform", In: wire.Always},
-	wire.Member{Name: "safeAreaInsets", In: wire.Always},
-	wire.Member{Name: "styles", In: wire.Always},
-	wire.Member{Name: "theme", In: wire.Always},
-	wire.Member{Name: "timeZone", In: wire.Always},
-	wire.Member{Name: "toolInfo", In: wire.Always},
-	wire.Member{Name: "userAgent", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var hostContextChangedNotificationMembers = &wire.Members{Type: "HostContextChangedNotification", List: []wire.Member{
+	{Name: "availableDisplayModes", In: wire.Always},
+	{Name: "containerDimensions", In: wire.Always},
+	{Name: "deviceCapabilities", In: wire.Always},
+	{Name: "displayMode", In: wire.Always},
+	{Name: "locale", In: wire.Always},
+	{Name: "platform", In: wire.Always},
+	{Name: "safeAreaInsets", In: wire.Always},
+	{Name: "styles", In: wire.Always},
+	{Name: "theme", In: wire.Always},
+	{Name: "timeZone", In: wire.Always},
+	{Name: "toolInfo", In: wire.Always},
+	{Name: "userAgent", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *HostContextChangedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -819,9 +819,9 @@ func (x *HostContextChangedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var initializedNotificationMembers = wire.NewMembers("InitializedNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var initializedNotificationMembers = &wire.Members{Type: "InitializedNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *InitializedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -869,9 +869,9 @@ func (x *InitializedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var requestTeardownNotificationMembers = wire.NewMembers("RequestTeardownNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var requestTeardownNotificationMembers = &wire.Members{Type: "RequestTeardownNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *RequestTeardownNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -919,9 +919,9 @@ func (x *RequestTeardownNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var sandboxProxyReadyNotificationMembers = wire.NewMembers("SandboxProxyReadyNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var sandboxProxyReadyNotificationMembers = &wire.Members{Type: "SandboxProxyReadyNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *SandboxProxyReadyNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -969,13 +969,13 @@ func (x *SandboxProxyReadyNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var sandboxResourceReadyNotificationMembers = wire.NewMembers("SandboxResourceReadyNotification",
-	wire.Member{Name: "html", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "csp", In: wire.Always},
-	wire.Member{Name: "permissions", In: wire.Always},
-	wire.Member{Name: "sandbox", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var sandboxResourceReadyNotificationMembers = &wire.Members{Type: "SandboxResourceReadyNotification", List: []wire.Member{
+	{Name: "html", In: wire.Always, Required: wire.Always},
+	{Name: "csp", In: wire.Always},
+	{Name: "permissions", In: wire.Always},
+	{Name: "sandbox", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *SandboxResourceReadyNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -1047,11 +1047,11 @@ func (x *SandboxResourceReadyNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var sizeChangedNotificationMembers = wire.NewMembers("SizeChangedNotification",
-	wire.Member{Name: "height", In: wire.Always},
-	wire.Member{Name: "width", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var sizeChangedNotificationMembers = &wire.Members{Type: "SizeChangedNotification", List: []wire.Member{
+	{Name: "height", In: wire.Always},
+	{Name: "width", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *SizeChangedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -1111,10 +1111,10 @@ func (x *SizeChangedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolCancelledNotificationMembers = wire.NewMembers("ToolCancelledNotification",
-	wire.Member{Name: "reason", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var toolCancelledNotificationMembers = &wire.Members{Type: "ToolCancelledNotification", List: []wire.Member{
+	{Name: "reason", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ToolCancelledNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -1168,10 +1168,10 @@ func (x *ToolCancelledNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolInputNotificationMembers = wire.NewMembers("ToolInputNotification",
-	wire.Member{Name: "arguments", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var toolInputNotificationMembers = &wire.Members{Type: "ToolInputNotification", List: []wire.Member{
+	{Name: "arguments", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ToolInputNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -1225,10 +1225,10 @@ func (x *ToolInputNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolInputPartialNotificationMembers = wire.NewMembers("ToolInputPartialNotification",
-	wire.Member{Name: "arguments", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var toolInputPartialNotificationMembers = &wire.Members{Type: "ToolInputPartialNotification", List: []wire.Member{
+	{Name: "arguments", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ToolInputPartialNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -1282,12 +1282,12 @@ func (x *ToolInputPartialNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolResultNotificationMembers = wire.NewMembers("ToolResultNotification",
-	wire.Member{Name: "content", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "isError", In: wire.Always},
-	wire.Member{Name: "structuredContent", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var toolResultNotificationMembers = &wire.Members{Type: "ToolResultNotification", List: []wire.Member{
+	{Name: "content", In: wire.Always, Required: wire.Always},
+	{Name: "isError", In: wire.Always},
+	{Name: "structuredContent", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ToolResultNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -1354,11 +1354,11 @@ func (x *ToolResultNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var appCapabilitiesMembers = wire.NewMembers("AppCapabilities",
-	wire.Member{Name: "availableDisplayModes", In: wire.Always},
-	wire.Member{Name: "experimental", In: wire.Always},
-	wire.Member{Name: "tools", In: wire.Always},
-)
+var appCapabilitiesMembers = &wire.Members{Type: "AppCapabilities", List: []wire.Member{
+	{Name: "availableDisplayModes", In: wire.Always},
+	{Name: "experimental", In: wire.Always},
+	{Name: "tools", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *AppCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1415,9 +1415,9 @@ func (x *AppCapabilities) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var appCapabilitiesToolsMembers = wire.NewMembers("AppCapabilitiesTools",
-	wire.Member{Name: "listChanged", In: wire.Always},
-)
+var appCapabilitiesToolsMembers = &wire.Members{Type: "AppCapabilitiesTools", List: []wire.Member{
+	{Name: "listChanged", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *AppCapabilitiesTools) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1460,9 +1460,9 @@ func (x *AppCapabilitiesTools) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var clientCapabilitiesMembers = wire.NewMembers("ClientCapabilities",
-	wire.Member{Name: "mimeTypes", In: wire.Always},
-)
+var clientCapabilitiesMembers = &wire.Members{Type: "ClientCapabilities", List: []wire.Member{
+	{Name: "mimeTypes", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ClientCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1502,15 +1502,15 @@ func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var displayModeEnum = wire.NewEnum("DisplayMode",
-	wire.EnumValue{Name: "fullscreen", In: wire.Always},
-	wire.EnumValue{Name: "inline", In: wire.Always},
-	wire.EnumValue{Name: "pip", In: wire.Always},
-)
+var displayModeEnum = &wire.Enum{Type: "DisplayMode", List: []wire.EnumValue{
+	{Name: "fullscreen", In: wire.Always},
+	{Name: "inline", In: wire.Always},
+	{Name: "pip", In: wire.Always},
+}}
 
-var hostCSSMembers = wire.NewMembers("HostCSS",
-	wire.Member{Name: "fonts", In: wire.Always},
-)
+var hostCSSMembers = &wire.Members{Type: "HostCSS", List: []wire.Member{
+	{Name: "fonts", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostCSS) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1550,18 +1550,18 @@ func (x *HostCSS) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostCapabilitiesMembers = wire.NewMembers("HostCapabilities",
-	wire.Member{Name: "downloadFile", In: wire.Always},
-	wire.Member{Name: "experimental", In: wire.Always},
-	wire.Member{Name: "logging", In: wire.Always},
-	wire.Member{Name: "message", In: wire.Always},
-	wire.Member{Name: "openLinks", In: wire.Always},
-	wire.Member{Name: "sampling", In: wire.Always},
-	wire.Member{Name: "sandbox", In: wire.Always},
-	wire.Member{Name: "serverResources", In: wire.Always},
-	wire.Member{Name: "serverTools", In: wire.Always},
-	wire.Member{Name: "updateModelContext", In: wire.Always},
-)
+var hostCapabilitiesMembers = &wire.Members{Type: "HostCapabilities", List: []wire.Member{
+	{Name: "downloadFile", In: wire.Always},
+	{Name: "experimental", In: wire.Always},
+	{Name: "logging", In: wire.Always},
+	{Name: "message", In: wire.Always},
+	{Name: "openLinks", In: wire.Always},
+	{Name: "sampling", In: wire.Always},
+	{Name: "sandbox", In: wire.Always},
+	{Name: "serverResources", In: wire.Always},
+	{Name: "serverTools", In: wire.Always},
+	{Name: "updateModelContext", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1661,9 +1661,9 @@ func (x *HostCapabilities) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostCapabilitiesSamplingMembers = wire.NewMembers("HostCapabilitiesSampling",
-	wire.Member{Name: "tools", In: wire.Always},
-)
+var hostCapabilitiesSamplingMembers = &wire.Members{Type: "HostCapabilitiesSampling", List: []wire.Member{
+	{Name: "tools", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostCapabilitiesSampling) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1703,10 +1703,10 @@ func (x *HostCapabilitiesSampling) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostCapabilitiesSandboxMembers = wire.NewMembers("HostCapabilitiesSandbox",
-	wire.Member{Name: "csp", In: wire.Always},
-	wire.Member{Name: "permissions", In: wire.Always},
-)
+var hostCapabilitiesSandboxMembers = &wire.Members{Type: "HostCapabilitiesSandbox", List: []wire.Member{
+	{Name: "csp", In: wire.Always},
+	{Name: "permissions", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostCapabilitiesSandbox) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1754,9 +1754,9 @@ func (x *HostCapabilitiesSandbox) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostCapabilitiesServerResourcesMembers = wire.NewMembers("HostCapabilitiesServerResources",
-	wire.Member{Name: "listChanged", In: wire.Always},
-)
+var hostCapabilitiesServerResourcesMembers = &wire.Members{Type: "HostCapabilitiesServerResources", List: []wire.Member{
+	{Name: "listChanged", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostCapabilitiesServerResources) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1799,9 +1799,9 @@ func (x *HostCapabilitiesServerResources) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostCapabilitiesServerToolsMembers = wire.NewMembers("HostCapabilitiesServerTools",
-	wire.Member{Name: "listChanged", In: wire.Always},
-)
+var hostCapabilitiesServerToolsMembers = &wire.Members{Type: "HostCapabilitiesServerTools", List: []wire.Member{
+	{Name: "listChanged", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostCapabilitiesServerTools) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1844,20 +1844,20 @@ func (x *HostCapabilitiesServerTools) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostContextMembers = wire.NewMembers("HostContext",
-	wire.Member{Name: "availableDisplayModes", In: wire.Always},
-	wire.Member{Name: "containerDimensions", In: wire.Always},
-	wire.Member{Name: "deviceCapabilities", In: wire.Always},
-	wire.Member{Name: "displayMode", In: wire.Always},
-	wire.Member{Name: "locale", In: wire.Always},
-	wire.Member{Name: "platform", In: wire.Always},
-	wire.Member{Name: "safeAreaInsets", In: wire.Always},
-	wire.Member{Name: "styles", In: wire.Always},
-	wire.Member{Name: "theme", In: wire.Always},
-	wire.Member{Name: "timeZone", In: wire.Always},
-	wire.Member{Name: "toolInfo", In: wire.Always},
-	wire.Member{Name: "userAgent", In: wire.Always},
-)
+var hostContextMembers = &wire.Members{Type: "HostContext", List: []wire.Member{
+	{Name: "availableDisplayModes", In: wire.Always},
+	{Name: "containerDimensions", In: wire.Always},
+	{Name: "deviceCapabilities", In: wire.Always},
+	{Name: "displayMode", In: wire.Always},
+	{Name: "locale", In: wire.Always},
+	{Name: "platform", In: wire.Always},
+	{Name: "safeAreaInsets", In: wire.Always},
+	{Name: "styles", In: wire.Always},
+	{Name: "theme", In: wire.Always},
+	{Name: "timeZone", In: wire.Always},
+	{Name: "toolInfo", In: wire.Always},
+	{Name: "userAgent", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostContext) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1972,12 +1972,12 @@ func (x *HostContext) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostContextContainerDimensionsMembers = wire.NewMembers("HostContextContainerDimensions",
-	wire.Member{Name: "height", In: wire.Always},
-	wire.Member{Name: "maxHeight", In: wire.Always},
-	wire.Member{Name: "maxWidth", In: wire.Always},
-	wire.Member{Name: "width", In: wire.Always},
-)
+var hostContextContainerDimensionsMembers = &wire.Members{Type: "HostContextContainerDimensions", List: []wire.Member{
+	{Name: "height", In: wire.Always},
+	{Name: "maxHeight", In: wire.Always},
+	{Name: "maxWidth", In: wire.Always},
+	{Name: "width", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostContextContainerDimensions) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2035,10 +2035,10 @@ func (x *HostContextContainerDimensions) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostContextDeviceCapabilitiesMembers = wire.NewMembers("HostContextDeviceCapabilities",
-	wire.Member{Name: "hover", In: wire.Always},
-	wire.Member{Name: "touch", In: wire.Always},
-)
+var hostContextDeviceCapabilitiesMembers = &wire.Members{Type: "HostContextDeviceCapabilities", List: []wire.Member{
+	{Name: "hover", In: wire.Always},
+	{Name: "touch", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostContextDeviceCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2090,18 +2090,18 @@ func (x *HostContextDeviceCapabilities) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostContextPlatformEnum = wire.NewEnum("HostContextPlatform",
-	wire.EnumValue{Name: "desktop", In: wire.Always},
-	wire.EnumValue{Name: "mobile", In: wire.Always},
-	wire.EnumValue{Name: "web", In: wire.Always},
-)
+var hostContextPlatformEnum = &wire.Enum{Type: "HostContextPlatform", List: []wire.EnumValue{
+	{Name: "desktop", In: wire.Always},
+	{Name: "mobile", In: wire.Always},
+	{Name: "web", In: wire.Always},
+}}
 
-var hostContextSafeAreaInsetsMembers = wire.NewMembers("HostContextSafeAreaInsets",
-	wire.Member{Name: "bottom", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "left", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "right", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "top", In: wire.Always, Required: wire.Always},
-)
+var hostContextSafeAreaInsetsMembers = &wire.Members{Type: "HostContextSafeAreaInsets", List: []wire.Member{
+	{Name: "bottom", In: wire.Always, Required: wire.Always},
+	{Name: "left", In: wire.Always, Required: wire.Always},
+	{Name: "right", In: wire.Always, Required: wire.Always},
+	{Name: "top", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostContextSafeAreaInsets) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2151,10 +2151,10 @@ func (x *HostContextSafeAreaInsets) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostContextToolInfoMembers = wire.NewMembers("HostContextToolInfo",
-	wire.Member{Name: "tool", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "id", In: wire.Always},
-)
+var hostContextToolInfoMembers = &wire.Members{Type: "HostContextToolInfo", List: []wire.Member{
+	{Name: "tool", In: wire.Always, Required: wire.Always},
+	{Name: "id", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostContextToolInfo) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2198,10 +2198,10 @@ func (x *HostContextToolInfo) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var hostStylesMembers = wire.NewMembers("HostStyles",
-	wire.Member{Name: "css", In: wire.Always},
-	wire.Member{Name: "variables", In: wire.Always},
-)
+var hostStylesMembers = &wire.Members{Type: "HostStyles", List: []wire.Member{
+	{Name: "css", In: wire.Always},
+	{Name: "variables", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *HostStyles) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2248,12 +2248,12 @@ func (x *HostStyles) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceCSPMembers = wire.NewMembers("ResourceCSP",
-	wire.Member{Name: "baseUriDomains", In: wire.Always},
-	wire.Member{Name: "connectDomains", In: wire.Always},
-	wire.Member{Name: "frameDomains", In: wire.Always},
-	wire.Member{Name: "resourceDomains", In: wire.Always},
-)
+var resourceCSPMembers = &wire.Members{Type: "ResourceCSP", List: []wire.Member{
+	{Name: "baseUriDomains", In: wire.Always},
+	{Name: "connectDomains", In: wire.Always},
+	{Name: "frameDomains", In: wire.Always},
+	{Name: "resourceDomains", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourceCSP) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2311,12 +2311,12 @@ func (x *ResourceCSP) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceMetaMembers = wire.NewMembers("ResourceMeta",
-	wire.Member{Name: "csp", In: wire.Always},
-	wire.Member{Name: "domain", In: wire.Always},
-	wire.Member{Name: "permissions", In: wire.Always},
-	wire.Member{Name: "prefersBorder", In: wire.Always},
-)
+var resourceMetaMembers = &wire.Members{Type: "ResourceMeta", List: []wire.Member{
+	{Name: "csp", In: wire.Always},
+	{Name: "domain", In: wire.Always},
+	{Name: "permissions", In: wire.Always},
+	{Name: "prefersBorder", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourceMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2379,12 +2379,12 @@ func (x *ResourceMeta) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourcePermissionsMembers = wire.NewMembers("ResourcePermissions",
-	wire.Member{Name: "camera", In: wire.Always},
-	wire.Member{Name: "clipboardWrite", In: wire.Always},
-	wire.Member{Name: "geolocation", In: wire.Always},
-	wire.Member{Name: "microphone", In: wire.Always},
-)
+var resourcePermissionsMembers = &wire.Members{Type: "ResourcePermissions", List: []wire.Member{
+	{Name: "camera", In: wire.Always},
+	{Name: "clipboardWrite", In: wire.Always},
+	{Name: "geolocation", In: wire.Always},
+	{Name: "microphone", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourcePermissions) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2442,93 +2442,93 @@ func (x *ResourcePermissions) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var styleVariableKeyEnum = wire.NewEnum("StyleVariableKey",
-	wire.EnumValue{Name: "--border-radius-full", In: wire.Always},
-	wire.EnumValue{Name: "--border-radius-lg", In: wire.Always},
-	wire.EnumValue{Name: "--border-radius-md", In: wire.Always},
-	wire.EnumValue{Name: "--border-radius-sm", In: wire.Always},
-	wire.EnumValue{Name: "--border-radius-xl", In: wire.Always},
-	wire.EnumValue{Name: "--border-radius-xs", In: wire.Always},
-	wire.EnumValue{Name: "--border-width-regular", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-danger", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-disabled", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-ghost", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-info", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-inverse", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-primary", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-secondary", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-success", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-tertiary", In: wire.Always},
-	wire.EnumValue{Name: "--color-background-warning", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-danger", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-disabled", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-ghost", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-info", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-inverse", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-primary", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-secondary", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-success", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-tertiary", In: wire.Always},
-	wire.EnumValue{Name: "--color-border-warning", In: wire.Always},
-	wire.EnumValue{Name: "--color-ring-danger", In: wire.Always},
-	wire.EnumValue{Name: "--color-ring-info", In: wire.Always},
-	wire.EnumValue{Name: "--color-ring-inverse", In: wire.Always},
-	wire.EnumValue{Name: "--color-ring-primary", In: wire.Always},
-	wire.EnumValue{Name: "--color-ring-secondary", In: wire.Always},
-	wire.EnumValue{Name: "--color-ring-success", In: wire.Always},
-	wire.EnumValue{Name: "--color-ring-warning", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-danger", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-disabled", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-ghost", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-info", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-inverse", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-primary", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-secondary", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-success", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-tertiary", In: wire.Always},
-	wire.EnumValue{Name: "--color-text-warning", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-2xl-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-2xl-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-3xl-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-3xl-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-lg-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-lg-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-md-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-md-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-sm-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-sm-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-xl-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-xl-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-xs-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-heading-xs-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-mono", In: wire.Always},
-	wire.EnumValue{Name: "--font-sans", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-lg-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-lg-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-md-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-md-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-sm-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-sm-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-xs-line-height", In: wire.Always},
-	wire.EnumValue{Name: "--font-text-xs-size", In: wire.Always},
-	wire.EnumValue{Name: "--font-weight-bold", In: wire.Always},
-	wire.EnumValue{Name: "--font-weight-medium", In: wire.Always},
-	wire.EnumValue{Name: "--font-weight-normal", In: wire.Always},
-	wire.EnumValue{Name: "--font-weight-semibold", In: wire.Always},
-	wire.EnumValue{Name: "--shadow-hairline", In: wire.Always},
-	wire.EnumValue{Name: "--shadow-lg", In: wire.Always},
-	wire.EnumValue{Name: "--shadow-md", In: wire.Always},
-	wire.EnumValue{Name: "--shadow-sm", In: wire.Always},
-)
+var styleVariableKeyEnum = &wire.Enum{Type: "StyleVariableKey", List: []wire.EnumValue{
+	{Name: "--border-radius-full", In: wire.Always},
+	{Name: "--border-radius-lg", In: wire.Always},
+	{Name: "--border-radius-md", In: wire.Always},
+	{Name: "--border-radius-sm", In: wire.Always},
+	{Name: "--border-radius-xl", In: wire.Always},
+	{Name: "--border-radius-xs", In: wire.Always},
+	{Name: "--border-width-regular", In: wire.Always},
+	{Name: "--color-background-danger", In: wire.Always},
+	{Name: "--color-background-disabled", In: wire.Always},
+	{Name: "--color-background-ghost", In: wire.Always},
+	{Name: "--color-background-info", In: wire.Always},
+	{Name: "--color-background-inverse", In: wire.Always},
+	{Name: "--color-background-primary", In: wire.Always},
+	{Name: "--color-background-secondary", In: wire.Always},
+	{Name: "--color-background-success", In: wire.Always},
+	{Name: "--color-background-tertiary", In: wire.Always},
+	{Name: "--color-background-warning", In: wire.Always},
+	{Name: "--color-border-danger", In: wire.Always},
+	{Name: "--color-border-disabled", In: wire.Always},
+	{Name: "--color-border-ghost", In: wire.Always},
+	{Name: "--color-border-info", In: wire.Always},
+	{Name: "--color-border-inverse", In: wire.Always},
+	{Name: "--color-border-primary", In: wire.Always},
+	{Name: "--color-border-secondary", In: wire.Always},
+	{Name: "--color-border-success", In: wire.Always},
+	{Name: "--color-border-tertiary", In: wire.Always},
+	{Name: "--color-border-warning", In: wire.Always},
+	{Name: "--color-ring-danger", In: wire.Always},
+	{Name: "--color-ring-info", In: wire.Always},
+	{Name: "--color-ring-inverse", In: wire.Always},
+	{Name: "--color-ring-primary", In: wire.Always},
+	{Name: "--color-ring-secondary", In: wire.Always},
+	{Name: "--color-ring-success", In: wire.Always},
+	{Name: "--color-ring-warning", In: wire.Always},
+	{Name: "--color-text-danger", In: wire.Always},
+	{Name: "--color-text-disabled", In: wire.Always},
+	{Name: "--color-text-ghost", In: wire.Always},
+	{Name: "--color-text-info", In: wire.Always},
+	{Name: "--color-text-inverse", In: wire.Always},
+	{Name: "--color-text-primary", In: wire.Always},
+	{Name: "--color-text-secondary", In: wire.Always},
+	{Name: "--color-text-success", In: wire.Always},
+	{Name: "--color-text-tertiary", In: wire.Always},
+	{Name: "--color-text-warning", In: wire.Always},
+	{Name: "--font-heading-2xl-line-height", In: wire.Always},
+	{Name: "--font-heading-2xl-size", In: wire.Always},
+	{Name: "--font-heading-3xl-line-height", In: wire.Always},
+	{Name: "--font-heading-3xl-size", In: wire.Always},
+	{Name: "--font-heading-lg-line-height", In: wire.Always},
+	{Name: "--font-heading-lg-size", In: wire.Always},
+	{Name: "--font-heading-md-line-height", In: wire.Always},
+	{Name: "--font-heading-md-size", In: wire.Always},
+	{Name: "--font-heading-sm-line-height", In: wire.Always},
+	{Name: "--font-heading-sm-size", In: wire.Always},
+	{Name: "--font-heading-xl-line-height", In: wire.Always},
+	{Name: "--font-heading-xl-size", In: wire.Always},
+	{Name: "--font-heading-xs-line-height", In: wire.Always},
+	{Name: "--font-heading-xs-size", In: wire.Always},
+	{Name: "--font-mono", In: wire.Always},
+	{Name: "--font-sans", In: wire.Always},
+	{Name: "--font-text-lg-line-height", In: wire.Always},
+	{Name: "--font-text-lg-size", In: wire.Always},
+	{Name: "--font-text-md-line-height", In: wire.Always},
+	{Name: "--font-text-md-size", In: wire.Always},
+	{Name: "--font-text-sm-line-height", In: wire.Always},
+	{Name: "--font-text-sm-size", In: wire.Always},
+	{Name: "--font-text-xs-line-height", In: wire.Always},
+	{Name: "--font-text-xs-size", In: wire.Always},
+	{Name: "--font-weight-bold", In: wire.Always},
+	{Name: "--font-weight-medium", In: wire.Always},
+	{Name: "--font-weight-normal", In: wire.Always},
+	{Name: "--font-weight-semibold", In: wire.Always},
+	{Name: "--shadow-hairline", In: wire.Always},
+	{Name: "--shadow-lg", In: wire.Always},
+	{Name: "--shadow-md", In: wire.Always},
+	{Name: "--shadow-sm", In: wire.Always},
+}}
 
-var supportedContentBlockModalitiesMembers = wire.NewMembers("SupportedContentBlockModalities",
-	wire.Member{Name: "audio", In: wire.Always},
-	wire.Member{Name: "image", In: wire.Always},
-	wire.Member{Name: "resource", In: wire.Always},
-	wire.Member{Name: "resourceLink", In: wire.Always},
-	wire.Member{Name: "structuredContent", In: wire.Always},
-	wire.Member{Name: "text", In: wire.Always},
-)
+var supportedContentBlockModalitiesMembers = &wire.Members{Type: "SupportedContentBlockModalities", List: []wire.Member{
+	{Name: "audio", In: wire.Always},
+	{Name: "image", In: wire.Always},
+	{Name: "resource", In: wire.Always},
+	{Name: "resourceLink", In: wire.Always},
+	{Name: "structuredContent", In: wire.Always},
+	{Name: "text", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SupportedContentBlockModalities) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2598,15 +2598,15 @@ func (x *SupportedContentBlockModalities) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var themeEnum = wire.NewEnum("Theme",
-	wire.EnumValue{Name: "dark", In: wire.Always},
-	wire.EnumValue{Name: "light", In: wire.Always},
-)
+var themeEnum = &wire.Enum{Type: "Theme", List: []wire.EnumValue{
+	{Name: "dark", In: wire.Always},
+	{Name: "light", In: wire.Always},
+}}
 
-var toolMetaMembers = wire.NewMembers("ToolMeta",
-	wire.Member{Name: "resourceUri", In: wire.Always},
-	wire.Member{Name: "visibility", In: wire.Always},
-)
+var toolMetaMembers = &wire.Members{Type: "ToolMeta", List: []wire.Member{
+	{Name: "resourceUri", In: wire.Always},
+	{Name: "visibility", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -2656,10 +2656,10 @@ func (x *ToolMeta) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolVisibilityEnum = wire.NewEnum("ToolVisibility",
-	wire.EnumValue{Name: "app", In: wire.Always},
-	wire.EnumValue{Name: "model", In: wire.Always},
-)
+var toolVisibilityEnum = &wire.Enum{Type: "ToolVisibility", List: []wire.EnumValue{
+	{Name: "app", In: wire.Always},
+	{Name: "model", In: wire.Always},
+}}
 
 func appendString(b []byte, e *wire.Encoder, v string) []byte {
 	return wire.AppendString(b, v)

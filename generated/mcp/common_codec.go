@@ -15,10 +15,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var resultMembers = wire.NewMembers("Result",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var resultMembers = &wire.Members{Type: "Result", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Result) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -66,9 +66,9 @@ func (x *Result) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var annotatedMembers = wire.NewMembers("Annotated",
-	wire.Member{Name: "annotations", In: wire.Always},
-)
+var annotatedMembers = &wire.Members{Type: "Annotated", List: []wire.Member{
+	{Name: "annotations", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Annotated) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -112,11 +112,11 @@ func (x *Annotated) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var annotationsMembers = wire.NewMembers("Annotations",
-	wire.Member{Name: "audience", In: wire.Always},
-	wire.Member{Name: "lastModified", In: since20250618},
-	wire.Member{Name: "priority", In: wire.Always},
-)
+var annotationsMembers = &wire.Members{Type: "Annotations", List: []wire.Member{
+	{Name: "audience", In: wire.Always},
+	{Name: "lastModified", In: since20250618},
+	{Name: "priority", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Annotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -172,13 +172,13 @@ func (x *Annotations) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var audioContentMembers = wire.NewMembers("AudioContent",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "data", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "mimeType", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var audioContentMembers = &wire.Members{Type: "AudioContent", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "data", In: wire.Always, Required: wire.Always},
+	{Name: "mimeType", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *AudioContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -239,10 +239,10 @@ func (x *AudioContent) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var baseMetadataMembers = wire.NewMembers("BaseMetadata",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var baseMetadataMembers = &wire.Members{Type: "BaseMetadata", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *BaseMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -289,17 +289,17 @@ func (x *BaseMetadata) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var cacheScopeEnum = wire.NewEnum("CacheScope",
-	wire.EnumValue{Name: "private", In: wire.Always},
-	wire.EnumValue{Name: "public", In: wire.Always},
-)
+var cacheScopeEnum = &wire.Enum{Type: "CacheScope", List: []wire.EnumValue{
+	{Name: "private", In: wire.Always},
+	{Name: "public", In: wire.Always},
+}}
 
-var cacheableResultMembers = wire.NewMembers("CacheableResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "cacheScope", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var cacheableResultMembers = &wire.Members{Type: "CacheableResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "cacheScope", In: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CacheableResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -447,12 +447,12 @@ func (x *UnknownContentBlock) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var iconMembers = wire.NewMembers("Icon",
-	wire.Member{Name: "src", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "mimeType", In: wire.Always},
-	wire.Member{Name: "sizes", In: wire.Always},
-	wire.Member{Name: "theme", In: wire.Always},
-)
+var iconMembers = &wire.Members{Type: "Icon", List: []wire.Member{
+	{Name: "src", In: wire.Always, Required: wire.Always},
+	{Name: "mimeType", In: wire.Always},
+	{Name: "sizes", In: wire.Always},
+	{Name: "theme", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Icon) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -511,14 +511,14 @@ func (x *Icon) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var iconThemeEnum = wire.NewEnum("IconTheme",
-	wire.EnumValue{Name: "dark", In: wire.Always},
-	wire.EnumValue{Name: "light", In: wire.Always},
-)
+var iconThemeEnum = &wire.Enum{Type: "IconTheme", List: []wire.EnumValue{
+	{Name: "dark", In: wire.Always},
+	{Name: "light", In: wire.Always},
+}}
 
-var iconsMembers = wire.NewMembers("Icons",
-	wire.Member{Name: "icons", In: wire.Always},
-)
+var iconsMembers = &wire.Members{Type: "Icons", List: []wire.Member{
+	{Name: "icons", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Icons) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -561,13 +561,13 @@ func (x *Icons) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var imageContentMembers = wire.NewMembers("ImageContent",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "data", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "mimeType", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var imageContentMembers = &wire.Members{Type: "ImageContent", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "data", In: wire.Always, Required: wire.Always},
+	{Name: "mimeType", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ImageContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -625,9 +625,9 @@ func (x *ImageContent) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var notificationMetaMembers = wire.NewMembers("NotificationMeta",
-	wire.Member{Name: "io.modelcontextprotocol/subscriptionId", In: since20260728},
-)
+var notificationMetaMembers = &wire.Members{Type: "NotificationMeta", List: []wire.Member{
+	{Name: "io.modelcontextprotocol/subscriptionId", In: since20260728},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *NotificationMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -668,9 +668,9 @@ func (x *NotificationMeta) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var notificationParamsMembers = wire.NewMembers("NotificationParams",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var notificationParamsMembers = &wire.Members{Type: "NotificationParams", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *NotificationParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -711,10 +711,10 @@ func (x *NotificationParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var paginatedRequestParamsMembers = wire.NewMembers("PaginatedRequestParams",
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var paginatedRequestParamsMembers = &wire.Members{Type: "PaginatedRequestParams", List: []wire.Member{
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *PaginatedRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -761,11 +761,11 @@ func (x *PaginatedRequestParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var paginatedResultMembers = wire.NewMembers("PaginatedResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var paginatedResultMembers = &wire.Members{Type: "PaginatedResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *PaginatedResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -821,13 +821,13 @@ func (x *PaginatedResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var requestMetaMembers = wire.NewMembers("RequestMeta",
-	wire.Member{Name: "io.modelcontextprotocol/clientCapabilities", In: since20260728, Required: since20260728},
-	wire.Member{Name: "io.modelcontextprotocol/clientInfo", In: since20260728},
-	wire.Member{Name: "io.modelcontextprotocol/logLevel", In: since20260728},
-	wire.Member{Name: "io.modelcontextprotocol/protocolVersion", In: since20260728, Required: since20260728},
-	wire.Member{Name: "progressToken", In: wire.Always},
-)
+var requestMetaMembers = &wire.Members{Type: "RequestMeta", List: []wire.Member{
+	{Name: "io.modelcontextprotocol/clientCapabilities", In: since20260728, Required: since20260728},
+	{Name: "io.modelcontextprotocol/clientInfo", In: since20260728},
+	{Name: "io.modelcontextprotocol/logLevel", In: since20260728},
+	{Name: "io.modelcontextprotocol/protocolVersion", In: since20260728, Required: since20260728},
+	{Name: "progressToken", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *RequestMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -902,9 +902,9 @@ func (x *RequestMeta) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var requestParamsMembers = wire.NewMembers("RequestParams",
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var requestParamsMembers = &wire.Members{Type: "RequestParams", List: []wire.Member{
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *RequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -945,9 +945,9 @@ func (x *RequestParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resultMetaMembers = wire.NewMembers("ResultMeta",
-	wire.Member{Name: "io.modelcontextprotocol/serverInfo", In: since20260728},
-)
+var resultMetaMembers = &wire.Members{Type: "ResultMeta", List: []wire.Member{
+	{Name: "io.modelcontextprotocol/serverInfo", In: since20260728},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResultMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -994,20 +994,20 @@ func (x *ResultMeta) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resultTypeEnum = wire.NewEnum("ResultType",
-	wire.EnumValue{Name: "complete", In: wire.Always},
-	wire.EnumValue{Name: "input_required", In: wire.Always},
-)
+var resultTypeEnum = &wire.Enum{Type: "ResultType", List: []wire.EnumValue{
+	{Name: "complete", In: wire.Always},
+	{Name: "input_required", In: wire.Always},
+}}
 
-var roleEnum = wire.NewEnum("Role",
-	wire.EnumValue{Name: "assistant", In: wire.Always},
-	wire.EnumValue{Name: "user", In: wire.Always},
-)
+var roleEnum = &wire.Enum{Type: "Role", List: []wire.EnumValue{
+	{Name: "assistant", In: wire.Always},
+	{Name: "user", In: wire.Always},
+}}
 
-var subscriptionsListenResultMetaMembers = wire.NewMembers("SubscriptionsListenResultMeta",
-	wire.Member{Name: "io.modelcontextprotocol/subscriptionId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "io.modelcontextprotocol/serverInfo", In: wire.Always},
-)
+var subscriptionsListenResultMetaMembers = &wire.Members{Type: "SubscriptionsListenResultMeta", List: []wire.Member{
+	{Name: "io.modelcontextprotocol/subscriptionId", In: wire.Always, Required: wire.Always},
+	{Name: "io.modelcontextprotocol/serverInfo", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SubscriptionsListenResultMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1058,12 +1058,12 @@ func (x *SubscriptionsListenResultMeta) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var textContentMembers = wire.NewMembers("TextContent",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "text", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var textContentMembers = &wire.Members{Type: "TextContent", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "text", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TextContent) AppendJSON(b []byte, e *wire.Encoder) []byte {

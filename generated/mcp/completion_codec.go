@@ -15,12 +15,12 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var completeRequestMembers = wire.NewMembers("CompleteRequest",
-	wire.Member{Name: "argument", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ref", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "context", In: since20250618},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var completeRequestMembers = &wire.Members{Type: "CompleteRequest", List: []wire.Member{
+	{Name: "argument", In: wire.Always, Required: wire.Always},
+	{Name: "ref", In: wire.Always, Required: wire.Always},
+	{Name: "context", In: since20250618},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *CompleteRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -83,11 +83,11 @@ func (x *CompleteRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var completeResultMembers = wire.NewMembers("CompleteResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "completion", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var completeResultMembers = &wire.Members{Type: "CompleteResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "completion", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CompleteResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -139,11 +139,11 @@ func (x *CompleteResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var completionMembers = wire.NewMembers("Completion",
-	wire.Member{Name: "values", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "hasMore", In: wire.Always},
-	wire.Member{Name: "total", In: wire.Always},
-)
+var completionMembers = &wire.Members{Type: "Completion", List: []wire.Member{
+	{Name: "values", In: wire.Always, Required: wire.Always},
+	{Name: "hasMore", In: wire.Always},
+	{Name: "total", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Completion) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -202,10 +202,10 @@ func (x *Completion) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var completionArgumentMembers = wire.NewMembers("CompletionArgument",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "value", In: wire.Always, Required: wire.Always},
-)
+var completionArgumentMembers = &wire.Members{Type: "CompletionArgument", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "value", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CompletionArgument) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -247,9 +247,9 @@ func (x *CompletionArgument) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var completionContextMembers = wire.NewMembers("CompletionContext",
-	wire.Member{Name: "arguments", In: wire.Always},
-)
+var completionContextMembers = &wire.Members{Type: "CompletionContext", List: []wire.Member{
+	{Name: "arguments", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CompletionContext) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -344,11 +344,11 @@ func (x *UnknownCompletionReference) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var promptReferenceMembers = wire.NewMembers("PromptReference",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "title", In: since20250618},
-)
+var promptReferenceMembers = &wire.Members{Type: "PromptReference", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "title", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *PromptReference) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -395,10 +395,10 @@ func (x *PromptReference) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceTemplateReferenceMembers = wire.NewMembers("ResourceTemplateReference",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-)
+var resourceTemplateReferenceMembers = &wire.Members{Type: "ResourceTemplateReference", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourceTemplateReference) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -53,11 +53,11 @@ func (x *ElicitRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var elicitResultMembers = wire.NewMembers("ElicitResult",
-	wire.Member{Name: "action", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "content", In: wire.Always},
-	wire.Member{Name: "_meta", In: from20250618to20251125},
-)
+var elicitResultMembers = &wire.Members{Type: "ElicitResult", List: []wire.Member{
+	{Name: "action", In: wire.Always, Required: wire.Always},
+	{Name: "content", In: wire.Always},
+	{Name: "_meta", In: from20250618to20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ElicitResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -116,10 +116,10 @@ func (x *ElicitResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var elicitationCompleteNotificationMembers = wire.NewMembers("ElicitationCompleteNotification",
-	wire.Member{Name: "elicitationId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var elicitationCompleteNotificationMembers = &wire.Members{Type: "ElicitationCompleteNotification", List: []wire.Member{
+	{Name: "elicitationId", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ElicitationCompleteNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -174,12 +174,12 @@ func (x *ElicitationCompleteNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var booleanSchemaMembers = wire.NewMembers("BooleanSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var booleanSchemaMembers = &wire.Members{Type: "BooleanSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *BooleanSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -237,19 +237,19 @@ func (x *BooleanSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var elicitActionEnum = wire.NewEnum("ElicitAction",
-	wire.EnumValue{Name: "accept", In: wire.Always},
-	wire.EnumValue{Name: "cancel", In: wire.Always},
-	wire.EnumValue{Name: "decline", In: wire.Always},
-)
+var elicitActionEnum = &wire.Enum{Type: "ElicitAction", List: []wire.EnumValue{
+	{Name: "accept", In: wire.Always},
+	{Name: "cancel", In: wire.Always},
+	{Name: "decline", In: wire.Always},
+}}
 
-var elicitRequestFormParamsMembers = wire.NewMembers("ElicitRequestFormParams",
-	wire.Member{Name: "mode", In: since20251125},
-	wire.Member{Name: "message", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "requestedSchema", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "task", In: only20251125},
-	wire.Member{Name: "_meta", In: from20250618to20251125},
-)
+var elicitRequestFormParamsMembers = &wire.Members{Type: "ElicitRequestFormParams", List: []wire.Member{
+	{Name: "mode", In: since20251125},
+	{Name: "message", In: wire.Always, Required: wire.Always},
+	{Name: "requestedSchema", In: wire.Always, Required: wire.Always},
+	{Name: "task", In: only20251125},
+	{Name: "_meta", In: from20250618to20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ElicitRequestFormParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -378,14 +378,14 @@ func (x *UnknownElicitRequestParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var elicitRequestURLParamsMembers = wire.NewMembers("ElicitRequestURLParams",
-	wire.Member{Name: "mode", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "message", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "url", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "elicitationId", In: only20251125, Required: only20251125},
-	wire.Member{Name: "task", In: only20251125},
-	wire.Member{Name: "_meta", In: only20251125},
-)
+var elicitRequestURLParamsMembers = &wire.Members{Type: "ElicitRequestURLParams", List: []wire.Member{
+	{Name: "mode", In: wire.Always, Required: wire.Always},
+	{Name: "message", In: wire.Always, Required: wire.Always},
+	{Name: "url", In: wire.Always, Required: wire.Always},
+	{Name: "elicitationId", In: only20251125, Required: only20251125},
+	{Name: "task", In: only20251125},
+	{Name: "_meta", In: only20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ElicitRequestURLParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -454,10 +454,10 @@ func (x *ElicitRequestURLParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var enumOptionMembers = wire.NewMembers("EnumOption",
-	wire.Member{Name: "const", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "title", In: wire.Always, Required: wire.Always},
-)
+var enumOptionMembers = &wire.Members{Type: "EnumOption", List: []wire.Member{
+	{Name: "const", In: wire.Always, Required: wire.Always},
+	{Name: "title", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *EnumOption) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -579,14 +579,14 @@ func (x *UnknownEnumSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var legacyTitledEnumSchemaMembers = wire.NewMembers("LegacyTitledEnumSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "enum", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: since20251125},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "enumNames", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var legacyTitledEnumSchemaMembers = &wire.Members{Type: "LegacyTitledEnumSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "enum", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: since20251125},
+	{Name: "description", In: wire.Always},
+	{Name: "enumNames", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *LegacyTitledEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -709,14 +709,14 @@ func (x *UnknownMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var numberSchemaMembers = wire.NewMembers("NumberSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: since20251125},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "maximum", In: wire.Always},
-	wire.Member{Name: "minimum", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var numberSchemaMembers = &wire.Members{Type: "NumberSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: since20251125},
+	{Name: "description", In: wire.Always},
+	{Name: "maximum", In: wire.Always},
+	{Name: "minimum", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *NumberSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -787,10 +787,10 @@ func (x *NumberSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var numberTypeEnum = wire.NewEnum("NumberType",
-	wire.EnumValue{Name: "integer", In: wire.Always},
-	wire.EnumValue{Name: "number", In: wire.Always},
-)
+var numberTypeEnum = &wire.Enum{Type: "NumberType", List: []wire.EnumValue{
+	{Name: "integer", In: wire.Always},
+	{Name: "number", In: wire.Always},
+}}
 
 func appendPrimitiveSchemaDefinition(b []byte, e *wire.Encoder, v PrimitiveSchemaDefinition) []byte {
 	switch v.(type) {
@@ -875,12 +875,12 @@ func (x *UnknownPrimitiveSchemaDefinition) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var requestedSchemaMembers = wire.NewMembers("RequestedSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "properties", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "$schema", In: since20251125},
-	wire.Member{Name: "required", In: wire.Always},
-)
+var requestedSchemaMembers = &wire.Members{Type: "RequestedSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "properties", In: wire.Always, Required: wire.Always},
+	{Name: "$schema", In: since20251125},
+	{Name: "required", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *RequestedSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -997,22 +997,22 @@ func (x *UnknownSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var stringFormatEnum = wire.NewEnum("StringFormat",
-	wire.EnumValue{Name: "date", In: wire.Always},
-	wire.EnumValue{Name: "date-time", In: wire.Always},
-	wire.EnumValue{Name: "email", In: wire.Always},
-	wire.EnumValue{Name: "uri", In: wire.Always},
-)
+var stringFormatEnum = &wire.Enum{Type: "StringFormat", List: []wire.EnumValue{
+	{Name: "date", In: wire.Always},
+	{Name: "date-time", In: wire.Always},
+	{Name: "email", In: wire.Always},
+	{Name: "uri", In: wire.Always},
+}}
 
-var stringSchemaMembers = wire.NewMembers("StringSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: since20251125},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "format", In: wire.Always},
-	wire.Member{Name: "maxLength", In: wire.Always},
-	wire.Member{Name: "minLength", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var stringSchemaMembers = &wire.Members{Type: "StringSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: since20251125},
+	{Name: "description", In: wire.Always},
+	{Name: "format", In: wire.Always},
+	{Name: "maxLength", In: wire.Always},
+	{Name: "minLength", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *StringSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1088,15 +1088,15 @@ func (x *StringSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var titledMultiSelectEnumSchemaMembers = wire.NewMembers("TitledMultiSelectEnumSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "items", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "maxItems", In: wire.Always},
-	wire.Member{Name: "minItems", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var titledMultiSelectEnumSchemaMembers = &wire.Members{Type: "TitledMultiSelectEnumSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "items", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "maxItems", In: wire.Always},
+	{Name: "minItems", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TitledMultiSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1170,9 +1170,9 @@ func (x *TitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var titledMultiSelectEnumSchemaItemsMembers = wire.NewMembers("TitledMultiSelectEnumSchemaItems",
-	wire.Member{Name: "anyOf", In: wire.Always, Required: wire.Always},
-)
+var titledMultiSelectEnumSchemaItemsMembers = &wire.Members{Type: "TitledMultiSelectEnumSchemaItems", List: []wire.Member{
+	{Name: "anyOf", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TitledMultiSelectEnumSchemaItems) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1213,13 +1213,13 @@ func (x *TitledMultiSelectEnumSchemaItems) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var titledSingleSelectEnumSchemaMembers = wire.NewMembers("TitledSingleSelectEnumSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "oneOf", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var titledSingleSelectEnumSchemaMembers = &wire.Members{Type: "TitledSingleSelectEnumSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "oneOf", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TitledSingleSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1281,15 +1281,15 @@ func (x *TitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var untitledMultiSelectEnumSchemaMembers = wire.NewMembers("UntitledMultiSelectEnumSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "items", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "maxItems", In: wire.Always},
-	wire.Member{Name: "minItems", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var untitledMultiSelectEnumSchemaMembers = &wire.Members{Type: "UntitledMultiSelectEnumSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "items", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "maxItems", In: wire.Always},
+	{Name: "minItems", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *UntitledMultiSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1363,10 +1363,10 @@ func (x *UntitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var untitledMultiSelectEnumSchemaItemsMembers = wire.NewMembers("UntitledMultiSelectEnumSchemaItems",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "enum", In: wire.Always, Required: wire.Always},
-)
+var untitledMultiSelectEnumSchemaItemsMembers = &wire.Members{Type: "UntitledMultiSelectEnumSchemaItems", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "enum", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *UntitledMultiSelectEnumSchemaItems) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1410,13 +1410,13 @@ func (x *UntitledMultiSelectEnumSchemaItems) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var untitledSingleSelectEnumSchemaMembers = wire.NewMembers("UntitledSingleSelectEnumSchema",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "enum", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "default", In: since20251125},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var untitledSingleSelectEnumSchemaMembers = &wire.Members{Type: "UntitledSingleSelectEnumSchema", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "enum", In: wire.Always, Required: wire.Always},
+	{Name: "default", In: since20251125},
+	{Name: "description", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *UntitledSingleSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -11,9 +11,9 @@ package mcp
 
 import "github.com/mcpwright/mcp/runtime/wire"
 
-var missingRequiredClientCapabilityErrorMembers = wire.NewMembers("MissingRequiredClientCapabilityError",
-	wire.Member{Name: "requiredCapabilities", In: wire.Always, Required: wire.Always},
-)
+var missingRequiredClientCapabilityErrorMembers = &wire.Members{Type: "MissingRequiredClientCapabilityError", List: []wire.Member{
+	{Name: "requiredCapabilities", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *MissingRequiredClientCapabilityError) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -54,9 +54,9 @@ func (x *MissingRequiredClientCapabilityError) UnmarshalJSON(data []byte) error 
 	return wire.Unmarshal(data, x)
 }
 
-var urlElicitationRequiredErrorMembers = wire.NewMembers("URLElicitationRequiredError",
-	wire.Member{Name: "elicitations", In: wire.Always, Required: wire.Always},
-)
+var urlElicitationRequiredErrorMembers = &wire.Members{Type: "URLElicitationRequiredError", List: []wire.Member{
+	{Name: "elicitations", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *URLElicitationRequiredError) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -97,10 +97,10 @@ func (x *URLElicitationRequiredError) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var unsupportedProtocolVersionErrorMembers = wire.NewMembers("UnsupportedProtocolVersionError",
-	wire.Member{Name: "requested", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "supported", In: wire.Always, Required: wire.Always},
-)
+var unsupportedProtocolVersionErrorMembers = &wire.Members{Type: "UnsupportedProtocolVersionError", List: []wire.Member{
+	{Name: "requested", In: wire.Always, Required: wire.Always},
+	{Name: "supported", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *UnsupportedProtocolVersionError) AppendJSON(b []byte, e *wire.Encoder) []byte {

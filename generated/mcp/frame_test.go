@@ -126,19 +126,32 @@ func TestFrameMetaLineBreaks(t *testing.T) {
 	require.Equal(t, `{"content":[],"_meta":{"a":{ }}}`, string(out))
 }
 
+func TestTables(t *testing.T) {
+	for _, table := range Members {
+		require.NotPanics(t, func() { wire.NewMembers(table.Type, table.List...) }, table.Type)
+	}
+	for _, enum := range Enums {
+		seen := make(map[string]bool)
+		for _, v := range enum.List {
+			require.False(t, seen[v.Name], "%s has %q twice", enum.Type, v.Name)
+			seen[v.Name] = true
+		}
+	}
+}
+
 // TestExtraDoesNotShadowMembers adds the names of all members of a struct to Extra.
 // Encoding must write only the names that are not members in the revision.
 func TestExtraDoesNotShadowMembers(t *testing.T) {
 	const marked = `{"marked":0}`
 	written := 0
 	for _, table := range Members {
-		typ := goTypes().structs[table.Type()]
-		require.NotNil(t, typ, table.Type())
+		typ := goTypes().structs[table.Type]
+		require.NotNil(t, typ, table.Type)
 		for _, r := range Revisions {
 			v := filler{}.filled(typ)
 			extra := map[string]json.RawMessage{"x-key": json.RawMessage(marked)}
 			want := []string{"x-key"}
-			for m := range table.All() {
+			for _, m := range table.List {
 				extra[m.Name] = json.RawMessage(marked)
 				if !m.In.Has(r.Revision) {
 					want = append(want, m.Name)
@@ -149,8 +162,8 @@ func TestExtraDoesNotShadowMembers(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			require.NoError(t, wire.Check(out, 0), "%v %s", r.Revision, table.Type())
-			require.ElementsMatch(t, want, namesWithMember(parse(out), "marked"), "%v %s: %s", r.Revision, table.Type(), out)
+			require.NoError(t, wire.Check(out, 0), "%v %s", r.Revision, table.Type)
+			require.ElementsMatch(t, want, namesWithMember(parse(out), "marked"), "%v %s: %s", r.Revision, table.Type, out)
 			written++
 		}
 	}

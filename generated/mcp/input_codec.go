@@ -65,12 +65,12 @@ func (x *UnknownInputRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var inputRequiredResultMembers = wire.NewMembers("InputRequiredResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "inputRequests", In: wire.Always},
-	wire.Member{Name: "requestState", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var inputRequiredResultMembers = &wire.Members{Type: "InputRequiredResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "inputRequests", In: wire.Always},
+	{Name: "requestState", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *InputRequiredResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -188,11 +188,11 @@ func (x *UnknownInputResponse) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var inputResponseRequestParamsMembers = wire.NewMembers("InputResponseRequestParams",
-	wire.Member{Name: "inputResponses", In: wire.Always},
-	wire.Member{Name: "requestState", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: wire.Always},
-)
+var inputResponseRequestParamsMembers = &wire.Members{Type: "InputResponseRequestParams", List: []wire.Member{
+	{Name: "inputResponses", In: wire.Always},
+	{Name: "requestState", In: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *InputResponseRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -15,12 +15,12 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var initializeRequestMembers = wire.NewMembers("InitializeRequest",
-	wire.Member{Name: "capabilities", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "clientInfo", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var initializeRequestMembers = &wire.Members{Type: "InitializeRequest", List: []wire.Member{
+	{Name: "capabilities", In: wire.Always, Required: wire.Always},
+	{Name: "clientInfo", In: wire.Always, Required: wire.Always},
+	{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *InitializeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -83,13 +83,13 @@ func (x *InitializeRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var initializeResultMembers = wire.NewMembers("InitializeResult",
-	wire.Member{Name: "capabilities", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "serverInfo", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "instructions", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var initializeResultMembers = &wire.Members{Type: "InitializeResult", List: []wire.Member{
+	{Name: "capabilities", In: wire.Always, Required: wire.Always},
+	{Name: "protocolVersion", In: wire.Always, Required: wire.Always},
+	{Name: "serverInfo", In: wire.Always, Required: wire.Always},
+	{Name: "instructions", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *InitializeResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -148,9 +148,9 @@ func (x *InitializeResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var pingRequestMembers = wire.NewMembers("PingRequest",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var pingRequestMembers = &wire.Members{Type: "PingRequest", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *PingRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -201,9 +201,9 @@ func (x *PingRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var discoverRequestMembers = wire.NewMembers("DiscoverRequest",
-	wire.Member{Name: "_meta", In: wire.Always, Required: wire.Always},
-)
+var discoverRequestMembers = &wire.Members{Type: "DiscoverRequest", List: []wire.Member{
+	{Name: "_meta", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *DiscoverRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -254,15 +254,15 @@ func (x *DiscoverRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var discoverResultMembers = wire.NewMembers("DiscoverResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "capabilities", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "supportedVersions", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: wire.Always},
-	wire.Member{Name: "instructions", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var discoverResultMembers = &wire.Members{Type: "DiscoverResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "capabilities", In: wire.Always, Required: wire.Always},
+	{Name: "supportedVersions", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: wire.Always},
+	{Name: "instructions", In: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *DiscoverResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -353,11 +353,11 @@ func (x *DiscoverResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var cancelledNotificationMembers = wire.NewMembers("CancelledNotification",
-	wire.Member{Name: "reason", In: wire.Always},
-	wire.Member{Name: "requestId", In: wire.Always, Required: except20251125},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var cancelledNotificationMembers = &wire.Members{Type: "CancelledNotification", List: []wire.Member{
+	{Name: "reason", In: wire.Always},
+	{Name: "requestId", In: wire.Always, Required: except20251125},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *CancelledNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -417,9 +417,9 @@ func (x *CancelledNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var initializedNotificationMembers = wire.NewMembers("InitializedNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var initializedNotificationMembers = &wire.Members{Type: "InitializedNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *InitializedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -470,13 +470,13 @@ func (x *InitializedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var progressNotificationMembers = wire.NewMembers("ProgressNotification",
-	wire.Member{Name: "progress", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "progressToken", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "message", In: since20250326},
-	wire.Member{Name: "total", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var progressNotificationMembers = &wire.Members{Type: "ProgressNotification", List: []wire.Member{
+	{Name: "progress", In: wire.Always, Required: wire.Always},
+	{Name: "progressToken", In: wire.Always, Required: wire.Always},
+	{Name: "message", In: since20250326},
+	{Name: "total", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ProgressNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -544,14 +544,14 @@ func (x *ProgressNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var clientCapabilitiesMembers = wire.NewMembers("ClientCapabilities",
-	wire.Member{Name: "elicitation", In: since20250618},
-	wire.Member{Name: "experimental", In: wire.Always},
-	wire.Member{Name: "extensions", In: since20260728},
-	wire.Member{Name: "roots", In: wire.Always},
-	wire.Member{Name: "sampling", In: wire.Always},
-	wire.Member{Name: "tasks", In: only20251125},
-)
+var clientCapabilitiesMembers = &wire.Members{Type: "ClientCapabilities", List: []wire.Member{
+	{Name: "elicitation", In: since20250618},
+	{Name: "experimental", In: wire.Always},
+	{Name: "extensions", In: since20260728},
+	{Name: "roots", In: wire.Always},
+	{Name: "sampling", In: wire.Always},
+	{Name: "tasks", In: only20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ClientCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -625,10 +625,10 @@ func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var clientTaskRequestsMembers = wire.NewMembers("ClientTaskRequests",
-	wire.Member{Name: "elicitation", In: wire.Always},
-	wire.Member{Name: "sampling", In: wire.Always},
-)
+var clientTaskRequestsMembers = &wire.Members{Type: "ClientTaskRequests", List: []wire.Member{
+	{Name: "elicitation", In: wire.Always},
+	{Name: "sampling", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ClientTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -679,11 +679,11 @@ func (x *ClientTaskRequests) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var clientTasksCapabilityMembers = wire.NewMembers("ClientTasksCapability",
-	wire.Member{Name: "cancel", In: wire.Always},
-	wire.Member{Name: "list", In: wire.Always},
-	wire.Member{Name: "requests", In: wire.Always},
-)
+var clientTasksCapabilityMembers = &wire.Members{Type: "ClientTasksCapability", List: []wire.Member{
+	{Name: "cancel", In: wire.Always},
+	{Name: "list", In: wire.Always},
+	{Name: "requests", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ClientTasksCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -739,10 +739,10 @@ func (x *ClientTasksCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var elicitationCapabilityMembers = wire.NewMembers("ElicitationCapability",
-	wire.Member{Name: "form", In: since20251125},
-	wire.Member{Name: "url", In: since20251125},
-)
+var elicitationCapabilityMembers = &wire.Members{Type: "ElicitationCapability", List: []wire.Member{
+	{Name: "form", In: since20251125},
+	{Name: "url", In: since20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ElicitationCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -791,9 +791,9 @@ func (x *ElicitationCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var elicitationTaskRequestsMembers = wire.NewMembers("ElicitationTaskRequests",
-	wire.Member{Name: "create", In: wire.Always},
-)
+var elicitationTaskRequestsMembers = &wire.Members{Type: "ElicitationTaskRequests", List: []wire.Member{
+	{Name: "create", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ElicitationTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -836,14 +836,14 @@ func (x *ElicitationTaskRequests) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var implementationMembers = wire.NewMembers("Implementation",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "version", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "description", In: since20251125},
-	wire.Member{Name: "icons", In: since20251125},
-	wire.Member{Name: "title", In: since20250618},
-	wire.Member{Name: "websiteUrl", In: since20251125},
-)
+var implementationMembers = &wire.Members{Type: "Implementation", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "version", In: wire.Always, Required: wire.Always},
+	{Name: "description", In: since20251125},
+	{Name: "icons", In: since20251125},
+	{Name: "title", In: since20250618},
+	{Name: "websiteUrl", In: since20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Implementation) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -909,9 +909,9 @@ func (x *Implementation) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var promptsCapabilityMembers = wire.NewMembers("PromptsCapability",
-	wire.Member{Name: "listChanged", In: wire.Always},
-)
+var promptsCapabilityMembers = &wire.Members{Type: "PromptsCapability", List: []wire.Member{
+	{Name: "listChanged", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *PromptsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -954,10 +954,10 @@ func (x *PromptsCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourcesCapabilityMembers = wire.NewMembers("ResourcesCapability",
-	wire.Member{Name: "listChanged", In: wire.Always},
-	wire.Member{Name: "subscribe", In: wire.Always},
-)
+var resourcesCapabilityMembers = &wire.Members{Type: "ResourcesCapability", List: []wire.Member{
+	{Name: "listChanged", In: wire.Always},
+	{Name: "subscribe", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourcesCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1009,9 +1009,9 @@ func (x *ResourcesCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var rootsCapabilityMembers = wire.NewMembers("RootsCapability",
-	wire.Member{Name: "listChanged", In: until20251125},
-)
+var rootsCapabilityMembers = &wire.Members{Type: "RootsCapability", List: []wire.Member{
+	{Name: "listChanged", In: until20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *RootsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1054,10 +1054,10 @@ func (x *RootsCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var samplingCapabilityMembers = wire.NewMembers("SamplingCapability",
-	wire.Member{Name: "context", In: since20251125},
-	wire.Member{Name: "tools", In: since20251125},
-)
+var samplingCapabilityMembers = &wire.Members{Type: "SamplingCapability", List: []wire.Member{
+	{Name: "context", In: since20251125},
+	{Name: "tools", In: since20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SamplingCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1103,9 +1103,9 @@ func (x *SamplingCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var samplingTaskRequestsMembers = wire.NewMembers("SamplingTaskRequests",
-	wire.Member{Name: "createMessage", In: wire.Always},
-)
+var samplingTaskRequestsMembers = &wire.Members{Type: "SamplingTaskRequests", List: []wire.Member{
+	{Name: "createMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SamplingTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1148,16 +1148,16 @@ func (x *SamplingTaskRequests) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var serverCapabilitiesMembers = wire.NewMembers("ServerCapabilities",
-	wire.Member{Name: "completions", In: since20250326},
-	wire.Member{Name: "experimental", In: wire.Always},
-	wire.Member{Name: "extensions", In: since20260728},
-	wire.Member{Name: "logging", In: wire.Always},
-	wire.Member{Name: "prompts", In: wire.Always},
-	wire.Member{Name: "resources", In: wire.Always},
-	wire.Member{Name: "tasks", In: only20251125},
-	wire.Member{Name: "tools", In: wire.Always},
-)
+var serverCapabilitiesMembers = &wire.Members{Type: "ServerCapabilities", List: []wire.Member{
+	{Name: "completions", In: since20250326},
+	{Name: "experimental", In: wire.Always},
+	{Name: "extensions", In: since20260728},
+	{Name: "logging", In: wire.Always},
+	{Name: "prompts", In: wire.Always},
+	{Name: "resources", In: wire.Always},
+	{Name: "tasks", In: only20251125},
+	{Name: "tools", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ServerCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1243,9 +1243,9 @@ func (x *ServerCapabilities) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var serverTaskRequestsMembers = wire.NewMembers("ServerTaskRequests",
-	wire.Member{Name: "tools", In: wire.Always},
-)
+var serverTaskRequestsMembers = &wire.Members{Type: "ServerTaskRequests", List: []wire.Member{
+	{Name: "tools", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ServerTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1289,11 +1289,11 @@ func (x *ServerTaskRequests) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var serverTasksCapabilityMembers = wire.NewMembers("ServerTasksCapability",
-	wire.Member{Name: "cancel", In: wire.Always},
-	wire.Member{Name: "list", In: wire.Always},
-	wire.Member{Name: "requests", In: wire.Always},
-)
+var serverTasksCapabilityMembers = &wire.Members{Type: "ServerTasksCapability", List: []wire.Member{
+	{Name: "cancel", In: wire.Always},
+	{Name: "list", In: wire.Always},
+	{Name: "requests", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ServerTasksCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1349,9 +1349,9 @@ func (x *ServerTasksCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolTaskRequestsMembers = wire.NewMembers("ToolTaskRequests",
-	wire.Member{Name: "call", In: wire.Always},
-)
+var toolTaskRequestsMembers = &wire.Members{Type: "ToolTaskRequests", List: []wire.Member{
+	{Name: "call", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1394,9 +1394,9 @@ func (x *ToolTaskRequests) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolsCapabilityMembers = wire.NewMembers("ToolsCapability",
-	wire.Member{Name: "listChanged", In: wire.Always},
-)
+var toolsCapabilityMembers = &wire.Members{Type: "ToolsCapability", List: []wire.Member{
+	{Name: "listChanged", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -11,10 +11,10 @@ package mcp
 
 import "github.com/mcpwright/mcp/runtime/wire"
 
-var setLevelRequestMembers = wire.NewMembers("SetLevelRequest",
-	wire.Member{Name: "level", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var setLevelRequestMembers = &wire.Members{Type: "SetLevelRequest", List: []wire.Member{
+	{Name: "level", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *SetLevelRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -69,12 +69,12 @@ func (x *SetLevelRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var loggingMessageNotificationMembers = wire.NewMembers("LoggingMessageNotification",
-	wire.Member{Name: "data", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "level", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "logger", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var loggingMessageNotificationMembers = &wire.Members{Type: "LoggingMessageNotification", List: []wire.Member{
+	{Name: "data", In: wire.Always, Required: wire.Always},
+	{Name: "level", In: wire.Always, Required: wire.Always},
+	{Name: "logger", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *LoggingMessageNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -136,13 +136,13 @@ func (x *LoggingMessageNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var loggingLevelEnum = wire.NewEnum("LoggingLevel",
-	wire.EnumValue{Name: "debug", In: wire.Always},
-	wire.EnumValue{Name: "info", In: wire.Always},
-	wire.EnumValue{Name: "notice", In: wire.Always},
-	wire.EnumValue{Name: "warning", In: wire.Always},
-	wire.EnumValue{Name: "error", In: wire.Always},
-	wire.EnumValue{Name: "critical", In: wire.Always},
-	wire.EnumValue{Name: "alert", In: wire.Always},
-	wire.EnumValue{Name: "emergency", In: wire.Always},
-)
+var loggingLevelEnum = &wire.Enum{Type: "LoggingLevel", List: []wire.EnumValue{
+	{Name: "debug", In: wire.Always},
+	{Name: "info", In: wire.Always},
+	{Name: "notice", In: wire.Always},
+	{Name: "warning", In: wire.Always},
+	{Name: "error", In: wire.Always},
+	{Name: "critical", In: wire.Always},
+	{Name: "alert", In: wire.Always},
+	{Name: "emergency", In: wire.Always},
+}}

@@ -15,13 +15,13 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var getPromptRequestMembers = wire.NewMembers("GetPromptRequest",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "arguments", In: wire.Always},
-	wire.Member{Name: "inputResponses", In: since20260728},
-	wire.Member{Name: "requestState", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var getPromptRequestMembers = &wire.Members{Type: "GetPromptRequest", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "arguments", In: wire.Always},
+	{Name: "inputResponses", In: since20260728},
+	{Name: "requestState", In: since20260728},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *GetPromptRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -91,12 +91,12 @@ func (x *GetPromptRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getPromptResultMembers = wire.NewMembers("GetPromptResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "messages", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getPromptResultMembers = &wire.Members{Type: "GetPromptResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "messages", In: wire.Always, Required: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *GetPromptResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -161,10 +161,10 @@ func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listPromptsRequestMembers = wire.NewMembers("ListPromptsRequest",
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var listPromptsRequestMembers = &wire.Members{Type: "ListPromptsRequest", List: []wire.Member{
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ListPromptsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -218,14 +218,14 @@ func (x *ListPromptsRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listPromptsResultMembers = wire.NewMembers("ListPromptsResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "prompts", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: since20260728},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listPromptsResultMembers = &wire.Members{Type: "ListPromptsResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "prompts", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: since20260728},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "ttlMs", In: since20260728},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ListPromptsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -311,9 +311,9 @@ func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var promptListChangedNotificationMembers = wire.NewMembers("PromptListChangedNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var promptListChangedNotificationMembers = &wire.Members{Type: "PromptListChangedNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *PromptListChangedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -361,14 +361,14 @@ func (x *PromptListChangedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var promptMembers = wire.NewMembers("Prompt",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "arguments", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "icons", In: since20251125},
-	wire.Member{Name: "title", In: since20250618},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var promptMembers = &wire.Members{Type: "Prompt", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "arguments", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "icons", In: since20251125},
+	{Name: "title", In: since20250618},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Prompt) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -436,12 +436,12 @@ func (x *Prompt) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var promptArgumentMembers = wire.NewMembers("PromptArgument",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "required", In: wire.Always},
-	wire.Member{Name: "title", In: since20250618},
-)
+var promptArgumentMembers = &wire.Members{Type: "PromptArgument", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "required", In: wire.Always},
+	{Name: "title", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *PromptArgument) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -500,10 +500,10 @@ func (x *PromptArgument) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var promptMessageMembers = wire.NewMembers("PromptMessage",
-	wire.Member{Name: "content", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "role", In: wire.Always, Required: wire.Always},
-)
+var promptMessageMembers = &wire.Members{Type: "PromptMessage", List: []wire.Member{
+	{Name: "content", In: wire.Always, Required: wire.Always},
+	{Name: "role", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *PromptMessage) AppendJSON(b []byte, e *wire.Encoder) []byte {

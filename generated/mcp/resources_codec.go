@@ -15,10 +15,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var listResourcesRequestMembers = wire.NewMembers("ListResourcesRequest",
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var listResourcesRequestMembers = &wire.Members{Type: "ListResourcesRequest", List: []wire.Member{
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ListResourcesRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -72,14 +72,14 @@ func (x *ListResourcesRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listResourcesResultMembers = wire.NewMembers("ListResourcesResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "resources", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: since20260728},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listResourcesResultMembers = &wire.Members{Type: "ListResourcesResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "resources", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: since20260728},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "ttlMs", In: since20260728},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ListResourcesResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -165,12 +165,12 @@ func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var readResourceRequestMembers = wire.NewMembers("ReadResourceRequest",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "inputResponses", In: since20260728},
-	wire.Member{Name: "requestState", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var readResourceRequestMembers = &wire.Members{Type: "ReadResourceRequest", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "inputResponses", In: since20260728},
+	{Name: "requestState", In: since20260728},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ReadResourceRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -234,13 +234,13 @@ func (x *ReadResourceRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var readResourceResultMembers = wire.NewMembers("ReadResourceResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "contents", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: since20260728},
-	wire.Member{Name: "ttlMs", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var readResourceResultMembers = &wire.Members{Type: "ReadResourceResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "contents", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: since20260728},
+	{Name: "ttlMs", In: since20260728},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ReadResourceResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -325,10 +325,10 @@ func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var subscribeRequestMembers = wire.NewMembers("SubscribeRequest",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var subscribeRequestMembers = &wire.Members{Type: "SubscribeRequest", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *SubscribeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -383,10 +383,10 @@ func (x *SubscribeRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listResourceTemplatesRequestMembers = wire.NewMembers("ListResourceTemplatesRequest",
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var listResourceTemplatesRequestMembers = &wire.Members{Type: "ListResourceTemplatesRequest", List: []wire.Member{
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ListResourceTemplatesRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -440,14 +440,14 @@ func (x *ListResourceTemplatesRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listResourceTemplatesResultMembers = wire.NewMembers("ListResourceTemplatesResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "resourceTemplates", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: since20260728},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listResourceTemplatesResultMembers = &wire.Members{Type: "ListResourceTemplatesResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "resourceTemplates", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: since20260728},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "ttlMs", In: since20260728},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ListResourceTemplatesResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -533,10 +533,10 @@ func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var unsubscribeRequestMembers = wire.NewMembers("UnsubscribeRequest",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var unsubscribeRequestMembers = &wire.Members{Type: "UnsubscribeRequest", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *UnsubscribeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -591,9 +591,9 @@ func (x *UnsubscribeRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceListChangedNotificationMembers = wire.NewMembers("ResourceListChangedNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var resourceListChangedNotificationMembers = &wire.Members{Type: "ResourceListChangedNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ResourceListChangedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -641,10 +641,10 @@ func (x *ResourceListChangedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceUpdatedNotificationMembers = wire.NewMembers("ResourceUpdatedNotification",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var resourceUpdatedNotificationMembers = &wire.Members{Type: "ResourceUpdatedNotification", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ResourceUpdatedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -696,11 +696,11 @@ func (x *ResourceUpdatedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var baseResourceContentsMembers = wire.NewMembers("BaseResourceContents",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "mimeType", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var baseResourceContentsMembers = &wire.Members{Type: "BaseResourceContents", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "mimeType", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *BaseResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -750,12 +750,12 @@ func (x *BaseResourceContents) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var blobResourceContentsMembers = wire.NewMembers("BlobResourceContents",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "blob", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "mimeType", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var blobResourceContentsMembers = &wire.Members{Type: "BlobResourceContents", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "blob", In: wire.Always, Required: wire.Always},
+	{Name: "mimeType", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *BlobResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -809,12 +809,12 @@ func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var embeddedResourceMembers = wire.NewMembers("EmbeddedResource",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "resource", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var embeddedResourceMembers = &wire.Members{Type: "EmbeddedResource", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "resource", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *EmbeddedResource) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -868,17 +868,17 @@ func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceMembers = wire.NewMembers("Resource",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "icons", In: since20251125},
-	wire.Member{Name: "mimeType", In: wire.Always},
-	wire.Member{Name: "size", In: wire.Always},
-	wire.Member{Name: "title", In: since20250618},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var resourceMembers = &wire.Members{Type: "Resource", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "icons", In: since20251125},
+	{Name: "mimeType", In: wire.Always},
+	{Name: "size", In: wire.Always},
+	{Name: "title", In: since20250618},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Resource) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1015,18 +1015,18 @@ func (x *UnknownResourceContents) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceLinkMembers = wire.NewMembers("ResourceLink",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "icons", In: since20251125},
-	wire.Member{Name: "mimeType", In: wire.Always},
-	wire.Member{Name: "size", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var resourceLinkMembers = &wire.Members{Type: "ResourceLink", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "icons", In: since20251125},
+	{Name: "mimeType", In: wire.Always},
+	{Name: "size", In: wire.Always},
+	{Name: "title", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourceLink) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1117,10 +1117,10 @@ func (x *ResourceLink) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceRequestParamsMembers = wire.NewMembers("ResourceRequestParams",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var resourceRequestParamsMembers = &wire.Members{Type: "ResourceRequestParams", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourceRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1165,16 +1165,16 @@ func (x *ResourceRequestParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var resourceTemplateMembers = wire.NewMembers("ResourceTemplate",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "uriTemplate", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: wire.Always},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "icons", In: since20251125},
-	wire.Member{Name: "mimeType", In: wire.Always},
-	wire.Member{Name: "title", In: since20250618},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var resourceTemplateMembers = &wire.Members{Type: "ResourceTemplate", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "uriTemplate", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: wire.Always},
+	{Name: "description", In: wire.Always},
+	{Name: "icons", In: since20251125},
+	{Name: "mimeType", In: wire.Always},
+	{Name: "title", In: since20250618},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ResourceTemplate) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1253,12 +1253,12 @@ func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var textResourceContentsMembers = wire.NewMembers("TextResourceContents",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "text", In: wire.Always},
-	wire.Member{Name: "mimeType", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var textResourceContentsMembers = &wire.Members{Type: "TextResourceContents", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "text", In: wire.Always},
+	{Name: "mimeType", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TextResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -11,9 +11,9 @@ package mcp
 
 import "github.com/mcpwright/mcp/runtime/wire"
 
-var listRootsRequestMembers = wire.NewMembers("ListRootsRequest",
-	wire.Member{Name: "_meta", In: until20251125},
-)
+var listRootsRequestMembers = &wire.Members{Type: "ListRootsRequest", List: []wire.Member{
+	{Name: "_meta", In: until20251125},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ListRootsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -65,10 +65,10 @@ func (x *ListRootsRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listRootsResultMembers = wire.NewMembers("ListRootsResult",
-	wire.Member{Name: "roots", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: until20251125},
-)
+var listRootsResultMembers = &wire.Members{Type: "ListRootsResult", List: []wire.Member{
+	{Name: "roots", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: until20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ListRootsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -114,9 +114,9 @@ func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var rootsListChangedNotificationMembers = wire.NewMembers("RootsListChangedNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var rootsListChangedNotificationMembers = &wire.Members{Type: "RootsListChangedNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *RootsListChangedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -167,11 +167,11 @@ func (x *RootsListChangedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var rootMembers = wire.NewMembers("Root",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "name", In: wire.Always},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var rootMembers = &wire.Members{Type: "Root", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "name", In: wire.Always},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Root) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -15,20 +15,20 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var createMessageRequestMembers = wire.NewMembers("CreateMessageRequest",
-	wire.Member{Name: "maxTokens", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "messages", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "includeContext", In: wire.Always},
-	wire.Member{Name: "metadata", In: wire.Always},
-	wire.Member{Name: "modelPreferences", In: wire.Always},
-	wire.Member{Name: "stopSequences", In: wire.Always},
-	wire.Member{Name: "systemPrompt", In: wire.Always},
-	wire.Member{Name: "task", In: only20251125},
-	wire.Member{Name: "temperature", In: wire.Always},
-	wire.Member{Name: "toolChoice", In: since20251125},
-	wire.Member{Name: "tools", In: since20251125},
-	wire.Member{Name: "_meta", In: until20251125},
-)
+var createMessageRequestMembers = &wire.Members{Type: "CreateMessageRequest", List: []wire.Member{
+	{Name: "maxTokens", In: wire.Always, Required: wire.Always},
+	{Name: "messages", In: wire.Always, Required: wire.Always},
+	{Name: "includeContext", In: wire.Always},
+	{Name: "metadata", In: wire.Always},
+	{Name: "modelPreferences", In: wire.Always},
+	{Name: "stopSequences", In: wire.Always},
+	{Name: "systemPrompt", In: wire.Always},
+	{Name: "task", In: only20251125},
+	{Name: "temperature", In: wire.Always},
+	{Name: "toolChoice", In: since20251125},
+	{Name: "tools", In: since20251125},
+	{Name: "_meta", In: until20251125},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *CreateMessageRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -145,13 +145,13 @@ func (x *CreateMessageRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var createMessageResultMembers = wire.NewMembers("CreateMessageResult",
-	wire.Member{Name: "content", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "model", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "role", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "stopReason", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var createMessageResultMembers = &wire.Members{Type: "CreateMessageResult", List: []wire.Member{
+	{Name: "content", In: wire.Always, Required: wire.Always},
+	{Name: "model", In: wire.Always, Required: wire.Always},
+	{Name: "role", In: wire.Always, Required: wire.Always},
+	{Name: "stopReason", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CreateMessageResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -207,15 +207,15 @@ func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var includeContextEnum = wire.NewEnum("IncludeContext",
-	wire.EnumValue{Name: "allServers", In: wire.Always},
-	wire.EnumValue{Name: "none", In: wire.Always},
-	wire.EnumValue{Name: "thisServer", In: wire.Always},
-)
+var includeContextEnum = &wire.Enum{Type: "IncludeContext", List: []wire.EnumValue{
+	{Name: "allServers", In: wire.Always},
+	{Name: "none", In: wire.Always},
+	{Name: "thisServer", In: wire.Always},
+}}
 
-var modelHintMembers = wire.NewMembers("ModelHint",
-	wire.Member{Name: "name", In: wire.Always},
-)
+var modelHintMembers = &wire.Members{Type: "ModelHint", List: []wire.Member{
+	{Name: "name", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ModelHint) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -255,12 +255,12 @@ func (x *ModelHint) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var modelPreferencesMembers = wire.NewMembers("ModelPreferences",
-	wire.Member{Name: "costPriority", In: wire.Always},
-	wire.Member{Name: "hints", In: wire.Always},
-	wire.Member{Name: "intelligencePriority", In: wire.Always},
-	wire.Member{Name: "speedPriority", In: wire.Always},
-)
+var modelPreferencesMembers = &wire.Members{Type: "ModelPreferences", List: []wire.Member{
+	{Name: "costPriority", In: wire.Always},
+	{Name: "hints", In: wire.Always},
+	{Name: "intelligencePriority", In: wire.Always},
+	{Name: "speedPriority", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ModelPreferences) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -318,11 +318,11 @@ func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var samplingMessageMembers = wire.NewMembers("SamplingMessage",
-	wire.Member{Name: "content", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "role", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: since20251125},
-)
+var samplingMessageMembers = &wire.Members{Type: "SamplingMessage", List: []wire.Member{
+	{Name: "content", In: wire.Always, Required: wire.Always},
+	{Name: "role", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: since20251125},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SamplingMessage) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -447,16 +447,16 @@ func (x *UnknownSamplingMessageContentBlock) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var stopReasonEnum = wire.NewEnum("StopReason",
-	wire.EnumValue{Name: "endTurn", In: wire.Always},
-	wire.EnumValue{Name: "stopSequence", In: wire.Always},
-	wire.EnumValue{Name: "maxTokens", In: wire.Always},
-	wire.EnumValue{Name: "toolUse", In: wire.Always},
-)
+var stopReasonEnum = &wire.Enum{Type: "StopReason", List: []wire.EnumValue{
+	{Name: "endTurn", In: wire.Always},
+	{Name: "stopSequence", In: wire.Always},
+	{Name: "maxTokens", In: wire.Always},
+	{Name: "toolUse", In: wire.Always},
+}}
 
-var toolChoiceMembers = wire.NewMembers("ToolChoice",
-	wire.Member{Name: "mode", In: wire.Always},
-)
+var toolChoiceMembers = &wire.Members{Type: "ToolChoice", List: []wire.Member{
+	{Name: "mode", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolChoice) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -499,20 +499,20 @@ func (x *ToolChoice) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolChoiceModeEnum = wire.NewEnum("ToolChoiceMode",
-	wire.EnumValue{Name: "auto", In: wire.Always},
-	wire.EnumValue{Name: "none", In: wire.Always},
-	wire.EnumValue{Name: "required", In: wire.Always},
-)
+var toolChoiceModeEnum = &wire.Enum{Type: "ToolChoiceMode", List: []wire.EnumValue{
+	{Name: "auto", In: wire.Always},
+	{Name: "none", In: wire.Always},
+	{Name: "required", In: wire.Always},
+}}
 
-var toolResultContentMembers = wire.NewMembers("ToolResultContent",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "content", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "toolUseId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "isError", In: wire.Always},
-	wire.Member{Name: "structuredContent", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var toolResultContentMembers = &wire.Members{Type: "ToolResultContent", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "content", In: wire.Always, Required: wire.Always},
+	{Name: "toolUseId", In: wire.Always, Required: wire.Always},
+	{Name: "isError", In: wire.Always},
+	{Name: "structuredContent", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolResultContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -581,13 +581,13 @@ func (x *ToolResultContent) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolUseContentMembers = wire.NewMembers("ToolUseContent",
-	wire.Member{Name: "type", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "id", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "input", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var toolUseContentMembers = &wire.Members{Type: "ToolUseContent", List: []wire.Member{
+	{Name: "type", In: wire.Always, Required: wire.Always},
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "id", In: wire.Always, Required: wire.Always},
+	{Name: "input", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolUseContent) AppendJSON(b []byte, e *wire.Encoder) []byte {

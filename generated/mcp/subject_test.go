@@ -160,7 +160,7 @@ var goTypes = sync.OnceValue(func() *catalog {
 		}
 	}
 	for _, e := range Enums {
-		c.enums[e.Type()] = e
+		c.enums[e.Type] = e
 	}
 	return c
 })
@@ -274,8 +274,7 @@ func (f filler) text(typeName string) string {
 		return string(ResultTypeComplete)
 	}
 	if e := goTypes().enums[typeName]; e != nil {
-		values := slices.Collect(e.All())
-		return values[f.alternative%len(values)].Name
+		return e.List[f.alternative%len(e.List)].Name
 	}
 	return "text"
 }

@@ -11,10 +11,10 @@ package mcp
 
 import "github.com/mcpwright/mcp/runtime/wire"
 
-var subscriptionsListenRequestMembers = wire.NewMembers("SubscriptionsListenRequest",
-	wire.Member{Name: "notifications", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: wire.Always},
-)
+var subscriptionsListenRequestMembers = &wire.Members{Type: "SubscriptionsListenRequest", List: []wire.Member{
+	{Name: "notifications", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *SubscriptionsListenRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -69,10 +69,10 @@ func (x *SubscriptionsListenRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var subscriptionsListenResultMembers = wire.NewMembers("SubscriptionsListenResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: wire.Always},
-)
+var subscriptionsListenResultMembers = &wire.Members{Type: "SubscriptionsListenResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SubscriptionsListenResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -123,10 +123,10 @@ func (x *SubscriptionsListenResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var subscriptionsAcknowledgedNotificationMembers = wire.NewMembers("SubscriptionsAcknowledgedNotification",
-	wire.Member{Name: "notifications", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var subscriptionsAcknowledgedNotificationMembers = &wire.Members{Type: "SubscriptionsAcknowledgedNotification", List: []wire.Member{
+	{Name: "notifications", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *SubscriptionsAcknowledgedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -181,12 +181,12 @@ func (x *SubscriptionsAcknowledgedNotification) UnmarshalJSON(data []byte) error
 	return wire.Unmarshal(data, x)
 }
 
-var subscriptionFilterMembers = wire.NewMembers("SubscriptionFilter",
-	wire.Member{Name: "promptsListChanged", In: wire.Always},
-	wire.Member{Name: "resourceSubscriptions", In: wire.Always},
-	wire.Member{Name: "resourcesListChanged", In: wire.Always},
-	wire.Member{Name: "toolsListChanged", In: wire.Always},
-)
+var subscriptionFilterMembers = &wire.Members{Type: "SubscriptionFilter", List: []wire.Member{
+	{Name: "promptsListChanged", In: wire.Always},
+	{Name: "resourceSubscriptions", In: wire.Always},
+	{Name: "resourcesListChanged", In: wire.Always},
+	{Name: "toolsListChanged", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SubscriptionFilter) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -15,10 +15,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var cancelTaskRequestMembers = wire.NewMembers("CancelTaskRequest",
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var cancelTaskRequestMembers = &wire.Members{Type: "CancelTaskRequest", List: []wire.Member{
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *CancelTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -73,16 +73,16 @@ func (x *CancelTaskRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var cancelTaskResultMembers = wire.NewMembers("CancelTaskResult",
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttl", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "pollInterval", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var cancelTaskResultMembers = &wire.Members{Type: "CancelTaskResult", List: []wire.Member{
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttl", In: wire.Always, Required: wire.Always},
+	{Name: "pollInterval", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CancelTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -157,10 +157,10 @@ func (x *CancelTaskResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getTaskRequestMembers = wire.NewMembers("GetTaskRequest",
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getTaskRequestMembers = &wire.Members{Type: "GetTaskRequest", List: []wire.Member{
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *GetTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -215,16 +215,16 @@ func (x *GetTaskRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getTaskResultMembers = wire.NewMembers("GetTaskResult",
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttl", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "pollInterval", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getTaskResultMembers = &wire.Members{Type: "GetTaskResult", List: []wire.Member{
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttl", In: wire.Always, Required: wire.Always},
+	{Name: "pollInterval", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *GetTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -299,10 +299,10 @@ func (x *GetTaskResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listTasksRequestMembers = wire.NewMembers("ListTasksRequest",
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listTasksRequestMembers = &wire.Members{Type: "ListTasksRequest", List: []wire.Member{
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ListTasksRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -359,11 +359,11 @@ func (x *ListTasksRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listTasksResultMembers = wire.NewMembers("ListTasksResult",
-	wire.Member{Name: "tasks", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listTasksResultMembers = &wire.Members{Type: "ListTasksResult", List: []wire.Member{
+	{Name: "tasks", In: wire.Always, Required: wire.Always},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ListTasksResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -416,10 +416,10 @@ func (x *ListTasksResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getTaskPayloadRequestMembers = wire.NewMembers("GetTaskPayloadRequest",
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getTaskPayloadRequestMembers = &wire.Members{Type: "GetTaskPayloadRequest", List: []wire.Member{
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *GetTaskPayloadRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -474,9 +474,9 @@ func (x *GetTaskPayloadRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getTaskPayloadResultMembers = wire.NewMembers("GetTaskPayloadResult",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getTaskPayloadResultMembers = &wire.Members{Type: "GetTaskPayloadResult", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *GetTaskPayloadResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -517,16 +517,16 @@ func (x *GetTaskPayloadResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskStatusNotificationMembers = wire.NewMembers("TaskStatusNotification",
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttl", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "pollInterval", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var taskStatusNotificationMembers = &wire.Members{Type: "TaskStatusNotification", List: []wire.Member{
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttl", In: wire.Always, Required: wire.Always},
+	{Name: "pollInterval", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *TaskStatusNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -611,10 +611,10 @@ func (x *TaskStatusNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var createTaskResultMembers = wire.NewMembers("CreateTaskResult",
-	wire.Member{Name: "task", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var createTaskResultMembers = &wire.Members{Type: "CreateTaskResult", List: []wire.Member{
+	{Name: "task", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CreateTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -659,9 +659,9 @@ func (x *CreateTaskResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var relatedTaskMetadataMembers = wire.NewMembers("RelatedTaskMetadata",
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-)
+var relatedTaskMetadataMembers = &wire.Members{Type: "RelatedTaskMetadata", List: []wire.Member{
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *RelatedTaskMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -702,15 +702,15 @@ func (x *RelatedTaskMetadata) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskMembers = wire.NewMembers("Task",
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttl", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "pollInterval", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-)
+var taskMembers = &wire.Members{Type: "Task", List: []wire.Member{
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttl", In: wire.Always, Required: wire.Always},
+	{Name: "pollInterval", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Task) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -781,10 +781,10 @@ func (x *Task) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskAugmentedRequestParamsMembers = wire.NewMembers("TaskAugmentedRequestParams",
-	wire.Member{Name: "task", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var taskAugmentedRequestParamsMembers = &wire.Members{Type: "TaskAugmentedRequestParams", List: []wire.Member{
+	{Name: "task", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TaskAugmentedRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -832,9 +832,9 @@ func (x *TaskAugmentedRequestParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskMetadataMembers = wire.NewMembers("TaskMetadata",
-	wire.Member{Name: "ttl", In: wire.Always},
-)
+var taskMetadataMembers = &wire.Members{Type: "TaskMetadata", List: []wire.Member{
+	{Name: "ttl", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TaskMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -877,16 +877,16 @@ func (x *TaskMetadata) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskStatusEnum = wire.NewEnum("TaskStatus",
-	wire.EnumValue{Name: "cancelled", In: wire.Always},
-	wire.EnumValue{Name: "completed", In: wire.Always},
-	wire.EnumValue{Name: "failed", In: wire.Always},
-	wire.EnumValue{Name: "input_required", In: wire.Always},
-	wire.EnumValue{Name: "working", In: wire.Always},
-)
+var taskStatusEnum = &wire.Enum{Type: "TaskStatus", List: []wire.EnumValue{
+	{Name: "cancelled", In: wire.Always},
+	{Name: "completed", In: wire.Always},
+	{Name: "failed", In: wire.Always},
+	{Name: "input_required", In: wire.Always},
+	{Name: "working", In: wire.Always},
+}}
 
-var taskSupportEnum = wire.NewEnum("TaskSupport",
-	wire.EnumValue{Name: "forbidden", In: wire.Always},
-	wire.EnumValue{Name: "optional", In: wire.Always},
-	wire.EnumValue{Name: "required", In: wire.Always},
-)
+var taskSupportEnum = &wire.Enum{Type: "TaskSupport", List: []wire.EnumValue{
+	{Name: "forbidden", In: wire.Always},
+	{Name: "optional", In: wire.Always},
+	{Name: "required", In: wire.Always},
+}}

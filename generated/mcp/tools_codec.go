@@ -15,14 +15,14 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var callToolRequestMembers = wire.NewMembers("CallToolRequest",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "arguments", In: wire.Always},
-	wire.Member{Name: "inputResponses", In: since20260728},
-	wire.Member{Name: "requestState", In: since20260728},
-	wire.Member{Name: "task", In: only20251125},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var callToolRequestMembers = &wire.Members{Type: "CallToolRequest", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "arguments", In: wire.Always},
+	{Name: "inputResponses", In: since20260728},
+	{Name: "requestState", In: since20260728},
+	{Name: "task", In: only20251125},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *CallToolRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -101,13 +101,13 @@ func (x *CallToolRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var callToolResultMembers = wire.NewMembers("CallToolResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "content", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "isError", In: wire.Always},
-	wire.Member{Name: "structuredContent", In: since20250618},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var callToolResultMembers = &wire.Members{Type: "CallToolResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "content", In: wire.Always, Required: wire.Always},
+	{Name: "isError", In: wire.Always},
+	{Name: "structuredContent", In: since20250618},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CallToolResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -181,10 +181,10 @@ func (x *CallToolResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listToolsRequestMembers = wire.NewMembers("ListToolsRequest",
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always, Required: since20260728},
-)
+var listToolsRequestMembers = &wire.Members{Type: "ListToolsRequest", List: []wire.Member{
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always, Required: since20260728},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ListToolsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -238,14 +238,14 @@ func (x *ListToolsRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listToolsResultMembers = wire.NewMembers("ListToolsResult",
-	wire.Member{Name: "resultType", In: since20260728},
-	wire.Member{Name: "tools", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: since20260728},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: since20260728},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listToolsResultMembers = &wire.Members{Type: "ListToolsResult", List: []wire.Member{
+	{Name: "resultType", In: since20260728},
+	{Name: "tools", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: since20260728},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "ttlMs", In: since20260728},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ListToolsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -331,9 +331,9 @@ func (x *ListToolsResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolListChangedNotificationMembers = wire.NewMembers("ToolListChangedNotification",
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var toolListChangedNotificationMembers = &wire.Members{Type: "ToolListChangedNotification", List: []wire.Member{
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ToolListChangedNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -381,17 +381,17 @@ func (x *ToolListChangedNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolMembers = wire.NewMembers("Tool",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "inputSchema", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "annotations", In: since20250326},
-	wire.Member{Name: "description", In: wire.Always},
-	wire.Member{Name: "execution", In: only20251125},
-	wire.Member{Name: "icons", In: since20251125},
-	wire.Member{Name: "outputSchema", In: since20250618},
-	wire.Member{Name: "title", In: since20250618},
-	wire.Member{Name: "_meta", In: since20250618},
-)
+var toolMembers = &wire.Members{Type: "Tool", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "inputSchema", In: wire.Always, Required: wire.Always},
+	{Name: "annotations", In: since20250326},
+	{Name: "description", In: wire.Always},
+	{Name: "execution", In: only20251125},
+	{Name: "icons", In: since20251125},
+	{Name: "outputSchema", In: since20250618},
+	{Name: "title", In: since20250618},
+	{Name: "_meta", In: since20250618},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Tool) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -477,13 +477,13 @@ func (x *Tool) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolAnnotationsMembers = wire.NewMembers("ToolAnnotations",
-	wire.Member{Name: "destructiveHint", In: wire.Always},
-	wire.Member{Name: "idempotentHint", In: wire.Always},
-	wire.Member{Name: "openWorldHint", In: wire.Always},
-	wire.Member{Name: "readOnlyHint", In: wire.Always},
-	wire.Member{Name: "title", In: wire.Always},
-)
+var toolAnnotationsMembers = &wire.Members{Type: "ToolAnnotations", List: []wire.Member{
+	{Name: "destructiveHint", In: wire.Always},
+	{Name: "idempotentHint", In: wire.Always},
+	{Name: "openWorldHint", In: wire.Always},
+	{Name: "readOnlyHint", In: wire.Always},
+	{Name: "title", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolAnnotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -556,9 +556,9 @@ func (x *ToolAnnotations) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var toolExecutionMembers = wire.NewMembers("ToolExecution",
-	wire.Member{Name: "taskSupport", In: wire.Always},
-)
+var toolExecutionMembers = &wire.Members{Type: "ToolExecution", List: []wire.Member{
+	{Name: "taskSupport", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ToolExecution) AppendJSON(b []byte, e *wire.Encoder) []byte {

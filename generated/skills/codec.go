@@ -14,11 +14,11 @@ import (
 
 var cacheScopeEnum = wire.EnumOf(mcp.Enums, "CacheScope")
 
-var readResourceDirectoryRequestMembers = wire.NewMembers("ReadResourceDirectoryRequest",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var readResourceDirectoryRequestMembers = &wire.Members{Type: "ReadResourceDirectoryRequest", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ReadResourceDirectoryRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -76,12 +76,12 @@ func (x *ReadResourceDirectoryRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var readResourceDirectoryResultMembers = wire.NewMembers("ReadResourceDirectoryResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "resources", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var readResourceDirectoryResultMembers = &wire.Members{Type: "ReadResourceDirectoryResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "resources", In: wire.Always, Required: wire.Always},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ReadResourceDirectoryResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -134,10 +134,10 @@ func (x *ReadResourceDirectoryResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getSkillRequestMembers = wire.NewMembers("GetSkillRequest",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getSkillRequestMembers = &wire.Members{Type: "GetSkillRequest", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *GetSkillRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -189,13 +189,13 @@ func (x *GetSkillRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getSkillResultMembers = wire.NewMembers("GetSkillResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "skill", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getSkillResultMembers = &wire.Members{Type: "GetSkillResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "skill", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *GetSkillResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -266,10 +266,10 @@ func (x *GetSkillResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listSkillsRequestMembers = wire.NewMembers("ListSkillsRequest",
-	wire.Member{Name: "cursor", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listSkillsRequestMembers = &wire.Members{Type: "ListSkillsRequest", List: []wire.Member{
+	{Name: "cursor", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *ListSkillsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -323,14 +323,14 @@ func (x *ListSkillsRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var listSkillsResultMembers = wire.NewMembers("ListSkillsResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "skills", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "cacheScope", In: wire.Always},
-	wire.Member{Name: "nextCursor", In: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var listSkillsResultMembers = &wire.Members{Type: "ListSkillsResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "skills", In: wire.Always, Required: wire.Always},
+	{Name: "cacheScope", In: wire.Always},
+	{Name: "nextCursor", In: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *ListSkillsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -409,11 +409,11 @@ func (x *ListSkillsResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var skillMembers = wire.NewMembers("Skill",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "frontmatter", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "resources", In: wire.Always, Required: wire.Always},
-)
+var skillMembers = &wire.Members{Type: "Skill", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "frontmatter", In: wire.Always, Required: wire.Always},
+	{Name: "resources", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Skill) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -459,10 +459,10 @@ func (x *Skill) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var skillFrontmatterMembers = wire.NewMembers("SkillFrontmatter",
-	wire.Member{Name: "name", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "description", In: wire.Always, Required: wire.Always},
-)
+var skillFrontmatterMembers = &wire.Members{Type: "SkillFrontmatter", List: []wire.Member{
+	{Name: "name", In: wire.Always, Required: wire.Always},
+	{Name: "description", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SkillFrontmatter) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -504,11 +504,11 @@ func (x *SkillFrontmatter) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var skillResourceMembers = wire.NewMembers("SkillResource",
-	wire.Member{Name: "uri", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "digest", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "size", In: wire.Always, Required: wire.Always},
-)
+var skillResourceMembers = &wire.Members{Type: "SkillResource", List: []wire.Member{
+	{Name: "uri", In: wire.Always, Required: wire.Always},
+	{Name: "digest", In: wire.Always, Required: wire.Always},
+	{Name: "size", In: wire.Always, Required: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SkillResource) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -554,9 +554,9 @@ func (x *SkillResource) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var skillsCapabilityMembers = wire.NewMembers("SkillsCapability",
-	wire.Member{Name: "directoryRead", In: wire.Always},
-)
+var skillsCapabilityMembers = &wire.Members{Type: "SkillsCapability", List: []wire.Member{
+	{Name: "directoryRead", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *SkillsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {

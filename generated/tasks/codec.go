@@ -12,10 +12,10 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-var cancelTaskRequestMembers = wire.NewMembers("CancelTaskRequest",
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var cancelTaskRequestMembers = &wire.Members{Type: "CancelTaskRequest", List: []wire.Member{
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *CancelTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -67,10 +67,10 @@ func (x *CancelTaskRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var cancelTaskResultMembers = wire.NewMembers("CancelTaskResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var cancelTaskResultMembers = &wire.Members{Type: "CancelTaskResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CancelTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -111,10 +111,10 @@ func (x *CancelTaskResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getTaskRequestMembers = wire.NewMembers("GetTaskRequest",
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getTaskRequestMembers = &wire.Members{Type: "GetTaskRequest", List: []wire.Member{
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *GetTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -166,20 +166,20 @@ func (x *GetTaskRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var getTaskResultMembers = wire.NewMembers("GetTaskResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "error", In: wire.Always},
-	wire.Member{Name: "inputRequests", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "result", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var getTaskResultMembers = &wire.Members{Type: "GetTaskResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "error", In: wire.Always},
+	{Name: "inputRequests", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "result", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *GetTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -311,11 +311,11 @@ func (x *GetTaskResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var updateTaskRequestMembers = wire.NewMembers("UpdateTaskRequest",
-	wire.Member{Name: "inputResponses", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var updateTaskRequestMembers = &wire.Members{Type: "UpdateTaskRequest", List: []wire.Member{
+	{Name: "inputResponses", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *UpdateTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -380,10 +380,10 @@ func (x *UpdateTaskRequest) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var updateTaskResultMembers = wire.NewMembers("UpdateTaskResult",
-	wire.Member{Name: "resultType", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var updateTaskResultMembers = &wire.Members{Type: "UpdateTaskResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *UpdateTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -424,19 +424,19 @@ func (x *UpdateTaskResult) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskStatusNotificationMembers = wire.NewMembers("TaskStatusNotification",
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "error", In: wire.Always},
-	wire.Member{Name: "inputRequests", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "result", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var taskStatusNotificationMembers = &wire.Members{Type: "TaskStatusNotification", List: []wire.Member{
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "error", In: wire.Always},
+	{Name: "inputRequests", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "result", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendParams implements [wire.Params].
 func (x *TaskStatusNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
@@ -547,15 +547,15 @@ func (x *TaskStatusNotification) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var cancelledTaskMembers = wire.NewMembers("CancelledTask",
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-)
+var cancelledTaskMembers = &wire.Members{Type: "CancelledTask", List: []wire.Member{
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CancelledTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -632,16 +632,16 @@ func (x *CancelledTask) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var completedTaskMembers = wire.NewMembers("CompletedTask",
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "result", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-)
+var completedTaskMembers = &wire.Members{Type: "CompletedTask", List: []wire.Member{
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "result", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CompletedTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -722,17 +722,17 @@ func (x *CompletedTask) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var createTaskResultMembers = wire.NewMembers("CreateTaskResult",
-	wire.Member{Name: "resultType", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var createTaskResultMembers = &wire.Members{Type: "CreateTaskResult", List: []wire.Member{
+	{Name: "resultType", In: wire.Always, Required: wire.Always},
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *CreateTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -875,16 +875,16 @@ func (x *UnknownDetailedTask) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var failedTaskMembers = wire.NewMembers("FailedTask",
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "error", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-)
+var failedTaskMembers = &wire.Members{Type: "FailedTask", List: []wire.Member{
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "error", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *FailedTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -965,16 +965,16 @@ func (x *FailedTask) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var inputRequiredTaskMembers = wire.NewMembers("InputRequiredTask",
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "inputRequests", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-)
+var inputRequiredTaskMembers = &wire.Members{Type: "InputRequiredTask", List: []wire.Member{
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "inputRequests", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *InputRequiredTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1055,15 +1055,15 @@ func (x *InputRequiredTask) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskMembers = wire.NewMembers("Task",
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-)
+var taskMembers = &wire.Members{Type: "Task", List: []wire.Member{
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *Task) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1141,27 +1141,27 @@ func (x *Task) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskStatusEnum = wire.NewEnum("TaskStatus",
-	wire.EnumValue{Name: "cancelled", In: wire.Always},
-	wire.EnumValue{Name: "completed", In: wire.Always},
-	wire.EnumValue{Name: "failed", In: wire.Always},
-	wire.EnumValue{Name: "input_required", In: wire.Always},
-	wire.EnumValue{Name: "working", In: wire.Always},
-)
+var taskStatusEnum = &wire.Enum{Type: "TaskStatus", List: []wire.EnumValue{
+	{Name: "cancelled", In: wire.Always},
+	{Name: "completed", In: wire.Always},
+	{Name: "failed", In: wire.Always},
+	{Name: "input_required", In: wire.Always},
+	{Name: "working", In: wire.Always},
+}}
 
-var taskStatusNotificationParamsMembers = wire.NewMembers("TaskStatusNotificationParams",
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "error", In: wire.Always},
-	wire.Member{Name: "inputRequests", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "result", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-	wire.Member{Name: "_meta", In: wire.Always},
-)
+var taskStatusNotificationParamsMembers = &wire.Members{Type: "TaskStatusNotificationParams", List: []wire.Member{
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "error", In: wire.Always},
+	{Name: "inputRequests", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "result", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+	{Name: "_meta", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TaskStatusNotificationParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1290,9 +1290,9 @@ func (x *TaskStatusNotificationParams) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var taskSubscriptionAcknowledgedNotificationsMembers = wire.NewMembers("TaskSubscriptionAcknowledgedNotifications",
-	wire.Member{Name: "taskIds", In: wire.Always},
-)
+var taskSubscriptionAcknowledgedNotificationsMembers = &wire.Members{Type: "TaskSubscriptionAcknowledgedNotifications", List: []wire.Member{
+	{Name: "taskIds", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TaskSubscriptionAcknowledgedNotifications) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1332,9 +1332,9 @@ func (x *TaskSubscriptionAcknowledgedNotifications) UnmarshalJSON(data []byte) e
 	return wire.Unmarshal(data, x)
 }
 
-var taskSubscriptionNotificationsMembers = wire.NewMembers("TaskSubscriptionNotifications",
-	wire.Member{Name: "taskIds", In: wire.Always},
-)
+var taskSubscriptionNotificationsMembers = &wire.Members{Type: "TaskSubscriptionNotifications", List: []wire.Member{
+	{Name: "taskIds", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *TaskSubscriptionNotifications) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1374,7 +1374,7 @@ func (x *TaskSubscriptionNotifications) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var tasksExtensionCapabilityMembers = wire.NewMembers("TasksExtensionCapability")
+var tasksExtensionCapabilityMembers = &wire.Members{Type: "TasksExtensionCapability", List: []wire.Member{}}
 
 // AppendJSON implements [wire.Value].
 func (x *TasksExtensionCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
@@ -1408,15 +1408,15 @@ func (x *TasksExtensionCapability) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
 
-var workingTaskMembers = wire.NewMembers("WorkingTask",
-	wire.Member{Name: "status", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "createdAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "taskId", In: wire.Always, Required: wire.Always},
-	wire.Member{Name: "ttlMs", In: wire.Always},
-	wire.Member{Name: "pollIntervalMs", In: wire.Always},
-	wire.Member{Name: "statusMessage", In: wire.Always},
-)
+var workingTaskMembers = &wire.Members{Type: "WorkingTask", List: []wire.Member{
+	{Name: "status", In: wire.Always, Required: wire.Always},
+	{Name: "createdAt", In: wire.Always, Required: wire.Always},
+	{Name: "lastUpdatedAt", In: wire.Always, Required: wire.Always},
+	{Name: "taskId", In: wire.Always, Required: wire.Always},
+	{Name: "ttlMs", In: wire.Always},
+	{Name: "pollIntervalMs", In: wire.Always},
+	{Name: "statusMessage", In: wire.Always},
+}}
 
 // AppendJSON implements [wire.Value].
 func (x *WorkingTask) AppendJSON(b []byte, e *wire.Encoder) []byte {

@@ -74,12 +74,16 @@ func (e *Encoder) FailWith(b []byte, err error) {
 }
 
 // Missing fails with an error that what is required and not set. It returns b.
+//
+//go:noinline
 func (e *Encoder) Missing(b []byte, what string) []byte {
 	e.Fail(b, "%s is required and not set", what)
 	return b
 }
 
 // Lacks fails with an error that the revision does not have what. It returns b.
+//
+//go:noinline
 func (e *Encoder) Lacks(b []byte, what string) []byte {
 	e.Fail(b, "revision has no %s", what)
 	return b

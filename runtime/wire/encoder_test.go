@@ -168,7 +168,7 @@ type joined struct {
 }
 
 var (
-	words         = wire.NewEnum("Word", wire.EnumValue{Name: "yes", In: wire.Always})
+	words         = &wire.Enum{Type: "Word", List: []wire.EnumValue{{Name: "yes", In: wire.Always}}}
 	joinedMembers = wire.NewMembers("joined", wire.Member{Name: "n", In: wire.Always}, wire.Member{Name: "t", In: wire.Always})
 )
 

@@ -138,6 +138,8 @@ func DecodeParams(data []byte, f *Frame, p Params) error {
 
 // Marshal returns v as JSON in the all-revisions form. Generated MarshalJSON
 // methods call it.
+//
+//go:noinline
 func Marshal(v Value) ([]byte, error) {
 	b, err := Append(nil, nil, v)
 	if err != nil {
@@ -148,4 +150,6 @@ func Marshal(v Value) ([]byte, error) {
 
 // Unmarshal reads v from data in the all-revisions form. Generated UnmarshalJSON
 // methods call it.
+//
+//go:noinline
 func Unmarshal(data []byte, v Value) error { return Decode(data, nil, v) }

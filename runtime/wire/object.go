@@ -79,7 +79,7 @@ func (o *Object) Next() bool {
 		return o.end()
 	}
 	l := &d.levels[o.level]
-	if l.table != nil && len(l.table.list) > 0 {
+	if l.table != nil && len(l.table.List) > 0 {
 		if o.Name = d.expected(l); o.Name != "" {
 			return true
 		}
@@ -201,16 +201,17 @@ func (o *Object) key() string {
 // without white space. Nearly all encoders write objects like that. It returns the
 // name of the member, or "" for anything else.
 func (d *Decoder) expected(l *level) string {
-	m, bit := &l.table.list[l.next], uint64(1)<<l.next
+	m, bit := &l.table.List[l.next], uint64(1)<<l.next
 	if l.seen&bit != 0 || m.In&d.mask == 0 {
 		return ""
 	}
-	token := m.token
-	if !l.started {
-		token = token[1:] // without the comma
+	from := d.pos
+	if l.started {
+		from++ // after the comma
 	}
-	end := d.pos + len(token)
-	if end >= len(d.data) || string(d.data[d.pos:end]) != token || d.data[end] <= ' ' {
+	end := from + len(m.Name) + len(`"":`)
+	if end >= len(d.data) || l.started && d.data[d.pos] != ',' ||
+		d.data[from] != '"' || d.data[end-2] != '"' || d.data[end-1] != ':' || d.data[end] <= ' ' || string(d.data[from+1:end-2]) != m.Name {
 		return ""
 	}
 	d.pos = end
@@ -282,7 +283,7 @@ func (d *Decoder) findPlain(l *level) int {
 	if l.table == nil {
 		return -1
 	}
-	list, i, from := l.table.list, l.next, d.pos+1
+	list, i, from := l.table.List, l.next, d.pos+1
 	for range min(len(list), maxTried) {
 		name := list[i].Name
 		if end := from + len(name); end < len(d.data) && d.data[end] == '"' && string(d.data[from:end]) == name {
@@ -298,7 +299,7 @@ func (d *Decoder) findPlain(l *level) int {
 // occurs twice. It returns the member's name, or "" if the revision does not have
 // the member.
 func (d *Decoder) markSeen(l *level, i int) string {
-	m := &l.table.list[i]
+	m := &l.table.List[i]
 	bit := uint64(1) << i
 	if l.seen&bit != 0 {
 		d.failDuplicate(m.Name)
@@ -333,7 +334,7 @@ func (o *Object) end() bool {
 	}
 	d.leave()
 	if l.table != nil {
-		if unseen := l.table.required &^ l.seen; unseen != 0 {
+		if unseen := l.table.missing(l.seen); unseen != 0 {
 			d.checkRequired(l, unseen)
 		}
 	}
@@ -344,7 +345,7 @@ func (o *Object) end() bool {
 // checkRequired fails if the revision requires any of the given members.
 func (d *Decoder) checkRequired(l *level, unseen uint64) {
 	for rest := unseen; rest != 0; rest &= rest - 1 {
-		if d.Needs(l.table.list[bits.TrailingZeros64(rest)].Required) {
+		if d.Needs(l.table.List[bits.TrailingZeros64(rest)].Required) {
 			d.failMissing(l, unseen)
 			return
 		}
@@ -356,7 +357,7 @@ func (d *Decoder) checkRequired(l *level, unseen uint64) {
 func (d *Decoder) failMissing(l *level, unseen uint64) {
 	var missing []string
 	for ; unseen != 0; unseen &= unseen - 1 {
-		m := &l.table.list[bits.TrailingZeros64(unseen)]
+		m := &l.table.List[bits.TrailingZeros64(unseen)]
 		if d.Needs(m.Required) {
 			missing = append(missing, fmt.Sprintf("%q", m.Name))
 		}

@@ -25,11 +25,11 @@ const (
 
 func frame(r wire.Revision) *wire.Frame { return &wire.Frame{Revision: r} }
 
-var roles = wire.NewEnum("Role",
-	wire.EnumValue{Name: "user", In: always},
-	wire.EnumValue{Name: "assistant", In: always},
-	wire.EnumValue{Name: "critic", In: since2026},
-)
+var roles = &wire.Enum{Type: "Role", List: []wire.EnumValue{
+	{Name: "user", In: always},
+	{Name: "assistant", In: always},
+	{Name: "critic", In: since2026},
+}}
 
 // Tool has raw values, a window, a nested list and extra members.
 type Tool struct {

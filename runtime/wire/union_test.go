@@ -135,7 +135,7 @@ func TestUnmarshalUnion(t *testing.T) {
 }
 
 func TestOpenEnum(t *testing.T) {
-	m := NewEnum("E", EnumValue{Name: "a", In: Always})
+	m := &Enum{Type: "E", List: []EnumValue{{Name: "a", In: Always}}}
 	for data, want := range map[string]string{`"a"`: "a", `"b"`: "b", `"\u0061"`: "a", `""`: ""} {
 		v, err := decodeWith(data, newRevision, func(d *Decoder) string { return d.OpenEnum(m) })
 		require.Empty(t, err, data)

@@ -190,7 +190,7 @@ func (d *Decoder) OpenEnum(m *Enum) string {
 		return unescaped(raw, size)
 	}
 	if i := m.index(alias(raw)); i >= 0 {
-		return m.list[i].Name
+		return m.List[i].Name
 	}
 	return string(raw)
 }

@@ -41,26 +41,37 @@ func (g *generator) structCodec(f *jen.File, t *ir.Type, s *ir.Struct) {
 	g.checks(f, t, s)
 }
 
-// members prints the table of a struct's members.
+// members prints the table of a struct's members. It is a literal, so that a program has it
+// without running code.
 //
-//	var toolMembers = wire.NewMembers("Tool", wire.Member{Name: "name", In: wire.Always, Required: wire.Always}, …)
+//	var toolMembers = &wire.Members{Type: "Tool", List: []wire.Member{{Name: "name", In: wire.Always, Required: wire.Always}, …}}
 func (g *generator) members(f *jen.File, t *ir.Type, s *ir.Struct) {
-	f.Var().Id(membersVar(t)).Op("=").Qual(wirePkg, "NewMembers").CallFunc(func(d *jen.Group) {
-		d.Lit(t.Name)
-		for _, c := range s.Consts {
-			if s.Method == nil {
-				d.Line().Add(g.member(c.JSON, c.In, c.Required))
-			}
+	var list []jen.Code
+	for _, c := range s.Consts {
+		if s.Method == nil {
+			list = append(list, g.member(c.JSON, c.In, c.Required))
 		}
-		for _, field := range s.Fields {
-			required := field.Required
-			if field.Tolerant {
-				required = 0
-			}
-			d.Line().Add(g.member(field.JSON, field.In, required))
+	}
+	for _, field := range s.Fields {
+		required := field.Required
+		if field.Tolerant {
+			required = 0
 		}
-		d.Line()
-	})
+		list = append(list, g.member(field.JSON, field.In, required))
+	}
+	table(f, membersVar(t), "Members", t.Name, "Member", list)
+}
+
+// table prints a variable that points to a literal with a Type and a List.
+func table(f *jen.File, name, table, typeName, element string, list []jen.Code) {
+	f.Var().Id(name).Op("=").Op("&").Qual(wirePkg, table).Values(
+		jen.Id("Type").Op(":").Lit(typeName),
+		jen.Id("List").Op(":").Index().Qual(wirePkg, element).ValuesFunc(func(d *jen.Group) {
+			for _, x := range list {
+				d.Line().Add(x)
+			}
+			d.Line()
+		}))
 	f.Line()
 }
 
@@ -69,7 +80,7 @@ func (g *generator) member(name string, in, required ir.Window) jen.Code {
 	if required != 0 {
 		fields = append(fields, jen.Id("Required").Op(":").Add(g.window(required)))
 	}
-	return jen.Qual(wirePkg, "Member").Values(fields...)
+	return jen.Values(fields...)
 }
 
 // messageJSON prints the JSON form of a message in other messages and in logs.
@@ -104,16 +115,13 @@ func (g *generator) stdJSON(f *jen.File, name string) {
 
 // enumCodec prints:
 //
-//	var roleEnum = wire.NewEnum("Role", wire.EnumValue{Name: "user", In: wire.Always}, …)
+//	var roleEnum = &wire.Enum{Type: "Role", List: []wire.EnumValue{{Name: "user", In: wire.Always}, …}}
 func (g *generator) enumCodec(f *jen.File, t *ir.Type, e *ir.Enum) {
-	f.Var().Id(enumVar(t)).Op("=").Qual(wirePkg, "NewEnum").CallFunc(func(d *jen.Group) {
-		d.Lit(t.Name)
-		for _, v := range e.Values {
-			d.Line().Qual(wirePkg, "EnumValue").Values(jen.Id("Name").Op(":").Lit(v.JSON), jen.Id("In").Op(":").Add(g.window(v.In)))
-		}
-		d.Line()
-	})
-	f.Line()
+	var list []jen.Code
+	for _, v := range e.Values {
+		list = append(list, jen.Values(jen.Id("Name").Op(":").Lit(v.JSON), jen.Id("In").Op(":").Add(g.window(v.In))))
+	}
+	table(f, enumVar(t), "Enum", t.Name, "EnumValue", list)
 }
 
 func (g *generator) unionCodec(f *jen.File, t *ir.Type, u *ir.Union) {

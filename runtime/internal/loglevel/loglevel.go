@@ -11,8 +11,8 @@ import (
 var levels = func() []mcp.LoggingLevel {
 	var levels []mcp.LoggingLevel
 	for _, enum := range mcp.Enums {
-		if enum.Type() == "LoggingLevel" {
-			for v := range enum.All() {
+		if enum.Type == "LoggingLevel" {
+			for _, v := range enum.List {
 				levels = append(levels, mcp.LoggingLevel(v.Name))
 			}
 		}
