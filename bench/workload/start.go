@@ -122,15 +122,18 @@ func buildStandard(ctx context.Context, program string) error {
 }
 
 // buildOnce builds a program with a copy of the cache of the standard library.
-func buildOnce(ctx context.Context, folder, program string) (time.Duration, error) {
+func buildOnce(ctx context.Context, folder, path string) (time.Duration, error) {
 	cache := filepath.Join(folder, "cache")
-	if err := os.RemoveAll(cache); err != nil {
-		return 0, err
+	program := filepath.Join(folder, "program")
+	for _, old := range []string{cache, program} { // go build does not link a program that exists
+		if err := os.RemoveAll(old); err != nil {
+			return 0, err
+		}
 	}
 	if err := os.CopyFS(cache, os.DirFS(standard)); err != nil {
 		return 0, err
 	}
-	return goBuild(ctx, cache, "-o", filepath.Join(folder, "program"), program)
+	return goBuild(ctx, cache, "-o", program, path)
 }
 
 func startOf(tools string) func(context.Context, peer.Peer) (*Subject, error) {

@@ -27,8 +27,7 @@ func (x *DownloadFileRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"contents":`...)
 	b = wire.AppendList(b, e, x.Contents, mcp.AppendUnion[mcp.ContentBlock])
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, downloadFileRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, downloadFileRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -64,7 +63,6 @@ func (x DownloadFileRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *DownloadFileRequest) UnmarshalJSON(data []byte) error {
-	*x = DownloadFileRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -82,8 +80,7 @@ func (x *DownloadFileResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"isError":`...)
 		b = wire.AppendBool(b, x.IsError)
 	}
-	b = e.Extra(b, x.Extra, downloadFileResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, downloadFileResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -109,7 +106,6 @@ func (x DownloadFileResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *DownloadFileResult) UnmarshalJSON(data []byte) error {
-	*x = DownloadFileResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -133,8 +129,7 @@ func (x *InitializeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"protocolVersion":`...)
 	b = wire.AppendString(b, x.ProtocolVersion)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, initializeRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, initializeRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -174,7 +169,6 @@ func (x InitializeRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InitializeRequest) UnmarshalJSON(data []byte) error {
-	*x = InitializeRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -199,8 +193,7 @@ func (x *InitializeResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = x.HostInfo.AppendJSON(b, e)
 	b = append(b, `,"protocolVersion":`...)
 	b = wire.AppendString(b, x.ProtocolVersion)
-	b = e.Extra(b, x.Extra, initializeResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, initializeResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -229,7 +222,6 @@ func (x InitializeResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InitializeResult) UnmarshalJSON(data []byte) error {
-	*x = InitializeResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -247,8 +239,7 @@ func (x *MessageRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"content":`...)
 	b = wire.AppendList(b, e, x.Content, mcp.AppendUnion[mcp.ContentBlock])
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, messageRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, messageRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -284,7 +275,6 @@ func (x MessageRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *MessageRequest) UnmarshalJSON(data []byte) error {
-	*x = MessageRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -302,8 +292,7 @@ func (x *MessageResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"isError":`...)
 		b = wire.AppendBool(b, x.IsError)
 	}
-	b = e.Extra(b, x.Extra, messageResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, messageResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -329,7 +318,6 @@ func (x MessageResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *MessageResult) UnmarshalJSON(data []byte) error {
-	*x = MessageResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -347,8 +335,7 @@ func (x *OpenLinkRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"url":`...)
 	b = wire.AppendString(b, x.URL)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, openLinkRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, openLinkRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -384,7 +371,6 @@ func (x OpenLinkRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *OpenLinkRequest) UnmarshalJSON(data []byte) error {
-	*x = OpenLinkRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -402,8 +388,7 @@ func (x *OpenLinkResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"isError":`...)
 		b = wire.AppendBool(b, x.IsError)
 	}
-	b = e.Extra(b, x.Extra, openLinkResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, openLinkResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -429,7 +414,6 @@ func (x OpenLinkResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *OpenLinkResult) UnmarshalJSON(data []byte) error {
-	*x = OpenLinkResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -447,8 +431,7 @@ func (x *RequestDisplayModeRequest) AppendParams(b []byte, e *wire.Encoder) []by
 	b = append(b, `,"mode":`...)
 	b = e.Enum(b, string(x.Mode), displayModeEnum)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, requestDisplayModeRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, requestDisplayModeRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -484,7 +467,6 @@ func (x RequestDisplayModeRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestDisplayModeRequest) UnmarshalJSON(data []byte) error {
-	*x = RequestDisplayModeRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -500,8 +482,7 @@ func (x *RequestDisplayModeResult) AppendJSON(b []byte, e *wire.Encoder) []byte 
 	start := len(b)
 	b = append(b, `,"mode":`...)
 	b = e.Enum(b, string(x.Mode), displayModeEnum)
-	b = e.Extra(b, x.Extra, requestDisplayModeResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, requestDisplayModeResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -524,7 +505,6 @@ func (x RequestDisplayModeResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestDisplayModeResult) UnmarshalJSON(data []byte) error {
-	*x = RequestDisplayModeResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -539,8 +519,7 @@ func (x *ResourceTeardownRequest) AppendParams(b []byte, e *wire.Encoder) []byte
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, resourceTeardownRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceTeardownRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -574,7 +553,6 @@ func (x ResourceTeardownRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceTeardownRequest) UnmarshalJSON(data []byte) error {
-	*x = ResourceTeardownRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -586,8 +564,7 @@ func (x *ResourceTeardownResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		return e.Missing(b, "ResourceTeardownResult")
 	}
 	start := len(b)
-	b = e.Extra(b, x.Extra, resourceTeardownResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceTeardownResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -608,7 +585,6 @@ func (x ResourceTeardownResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceTeardownResult) UnmarshalJSON(data []byte) error {
-	*x = ResourceTeardownResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -633,8 +609,7 @@ func (x *UpdateModelContextRequest) AppendParams(b []byte, e *wire.Encoder) []by
 		b = e.RawObject(b, x.StructuredContent, ``)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, updateModelContextRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, updateModelContextRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -672,7 +647,6 @@ func (x UpdateModelContextRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UpdateModelContextRequest) UnmarshalJSON(data []byte) error {
-	*x = UpdateModelContextRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -749,8 +723,7 @@ func (x *HostContextChangedNotification) AppendParams(b []byte, e *wire.Encoder)
 		b = wire.AppendString(b, x.UserAgent)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, hostContextChangedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostContextChangedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -815,7 +788,6 @@ func (x HostContextChangedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostContextChangedNotification) UnmarshalJSON(data []byte) error {
-	*x = HostContextChangedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -830,8 +802,7 @@ func (x *InitializedNotification) AppendParams(b []byte, e *wire.Encoder) []byte
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, initializedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, initializedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -865,7 +836,6 @@ func (x InitializedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InitializedNotification) UnmarshalJSON(data []byte) error {
-	*x = InitializedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -880,8 +850,7 @@ func (x *RequestTeardownNotification) AppendParams(b []byte, e *wire.Encoder) []
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, requestTeardownNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, requestTeardownNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -915,7 +884,6 @@ func (x RequestTeardownNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestTeardownNotification) UnmarshalJSON(data []byte) error {
-	*x = RequestTeardownNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -930,8 +898,7 @@ func (x *SandboxProxyReadyNotification) AppendParams(b []byte, e *wire.Encoder) 
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, sandboxProxyReadyNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, sandboxProxyReadyNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -965,7 +932,6 @@ func (x SandboxProxyReadyNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SandboxProxyReadyNotification) UnmarshalJSON(data []byte) error {
-	*x = SandboxProxyReadyNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -998,8 +964,7 @@ func (x *SandboxResourceReadyNotification) AppendParams(b []byte, e *wire.Encode
 		b = wire.AppendString(b, x.Sandbox)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, sandboxResourceReadyNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, sandboxResourceReadyNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -1043,7 +1008,6 @@ func (x SandboxResourceReadyNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SandboxResourceReadyNotification) UnmarshalJSON(data []byte) error {
-	*x = SandboxResourceReadyNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1068,8 +1032,7 @@ func (x *SizeChangedNotification) AppendParams(b []byte, e *wire.Encoder) []byte
 		b = e.Number(b, *x.Width, -math.MaxFloat64, math.MaxFloat64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, sizeChangedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, sizeChangedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -1107,7 +1070,6 @@ func (x SizeChangedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SizeChangedNotification) UnmarshalJSON(data []byte) error {
-	*x = SizeChangedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1127,8 +1089,7 @@ func (x *ToolCancelledNotification) AppendParams(b []byte, e *wire.Encoder) []by
 		b = wire.AppendString(b, x.Reason)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, toolCancelledNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolCancelledNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -1164,7 +1125,6 @@ func (x ToolCancelledNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolCancelledNotification) UnmarshalJSON(data []byte) error {
-	*x = ToolCancelledNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1184,8 +1144,7 @@ func (x *ToolInputNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendMap(b, e, x.Arguments, appendRaw)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, toolInputNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolInputNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -1221,7 +1180,6 @@ func (x ToolInputNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolInputNotification) UnmarshalJSON(data []byte) error {
-	*x = ToolInputNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1241,8 +1199,7 @@ func (x *ToolInputPartialNotification) AppendParams(b []byte, e *wire.Encoder) [
 		b = wire.AppendMap(b, e, x.Arguments, appendRaw)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, toolInputPartialNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolInputPartialNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -1278,7 +1235,6 @@ func (x ToolInputPartialNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolInputPartialNotification) UnmarshalJSON(data []byte) error {
-	*x = ToolInputPartialNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1306,8 +1262,7 @@ func (x *ToolResultNotification) AppendParams(b []byte, e *wire.Encoder) []byte 
 		b = e.Raw(b, x.StructuredContent, ``)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, toolResultNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolResultNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -1350,7 +1305,6 @@ func (x ToolResultNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolResultNotification) UnmarshalJSON(data []byte) error {
-	*x = ToolResultNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1380,8 +1334,7 @@ func (x *AppCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"tools":`...)
 		b = x.Tools.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, appCapabilitiesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, appCapabilitiesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1411,7 +1364,6 @@ func (x AppCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *AppCapabilities) UnmarshalJSON(data []byte) error {
-	*x = AppCapabilities{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1429,8 +1381,7 @@ func (x *AppCapabilitiesTools) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
-	b = e.Extra(b, x.Extra, appCapabilitiesToolsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, appCapabilitiesToolsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1456,7 +1407,6 @@ func (x AppCapabilitiesTools) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *AppCapabilitiesTools) UnmarshalJSON(data []byte) error {
-	*x = AppCapabilitiesTools{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1474,8 +1424,7 @@ func (x *ClientCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"mimeTypes":`...)
 		b = wire.AppendStrings(b, x.MIMETypes)
 	}
-	b = e.Extra(b, x.Extra, clientCapabilitiesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, clientCapabilitiesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1498,7 +1447,6 @@ func (x ClientCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
-	*x = ClientCapabilities{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1522,8 +1470,7 @@ func (x *HostCSS) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"fonts":`...)
 		b = wire.AppendString(b, x.Fonts)
 	}
-	b = e.Extra(b, x.Extra, hostCSSMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostCSSMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1546,7 +1493,6 @@ func (x HostCSS) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostCSS) UnmarshalJSON(data []byte) error {
-	*x = HostCSS{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1609,8 +1555,7 @@ func (x *HostCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"updateModelContext":`...)
 		b = x.UpdateModelContext.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, hostCapabilitiesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostCapabilitiesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1657,7 +1602,6 @@ func (x HostCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostCapabilities) UnmarshalJSON(data []byte) error {
-	*x = HostCapabilities{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1675,8 +1619,7 @@ func (x *HostCapabilitiesSampling) AppendJSON(b []byte, e *wire.Encoder) []byte 
 		b = append(b, `,"tools":`...)
 		b = wire.AppendMap(b, e, x.Tools, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, hostCapabilitiesSamplingMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostCapabilitiesSamplingMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1699,7 +1642,6 @@ func (x HostCapabilitiesSampling) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostCapabilitiesSampling) UnmarshalJSON(data []byte) error {
-	*x = HostCapabilitiesSampling{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1722,8 +1664,7 @@ func (x *HostCapabilitiesSandbox) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"permissions":`...)
 		b = x.Permissions.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, hostCapabilitiesSandboxMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostCapabilitiesSandboxMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1750,7 +1691,6 @@ func (x HostCapabilitiesSandbox) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostCapabilitiesSandbox) UnmarshalJSON(data []byte) error {
-	*x = HostCapabilitiesSandbox{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1768,8 +1708,7 @@ func (x *HostCapabilitiesServerResources) AppendJSON(b []byte, e *wire.Encoder) 
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
-	b = e.Extra(b, x.Extra, hostCapabilitiesServerResourcesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostCapabilitiesServerResourcesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1795,7 +1734,6 @@ func (x HostCapabilitiesServerResources) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostCapabilitiesServerResources) UnmarshalJSON(data []byte) error {
-	*x = HostCapabilitiesServerResources{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1813,8 +1751,7 @@ func (x *HostCapabilitiesServerTools) AppendJSON(b []byte, e *wire.Encoder) []by
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
-	b = e.Extra(b, x.Extra, hostCapabilitiesServerToolsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostCapabilitiesServerToolsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1840,7 +1777,6 @@ func (x HostCapabilitiesServerTools) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostCapabilitiesServerTools) UnmarshalJSON(data []byte) error {
-	*x = HostCapabilitiesServerTools{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1915,8 +1851,7 @@ func (x *HostContext) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"userAgent":`...)
 		b = wire.AppendString(b, x.UserAgent)
 	}
-	b = e.Extra(b, x.Extra, hostContextMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostContextMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1968,7 +1903,6 @@ func (x HostContext) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostContext) UnmarshalJSON(data []byte) error {
-	*x = HostContext{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2001,8 +1935,7 @@ func (x *HostContextContainerDimensions) AppendJSON(b []byte, e *wire.Encoder) [
 		b = append(b, `,"width":`...)
 		b = e.Number(b, *x.Width, -math.MaxFloat64, math.MaxFloat64)
 	}
-	b = e.Extra(b, x.Extra, hostContextContainerDimensionsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostContextContainerDimensionsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2031,7 +1964,6 @@ func (x HostContextContainerDimensions) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostContextContainerDimensions) UnmarshalJSON(data []byte) error {
-	*x = HostContextContainerDimensions{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2054,8 +1986,7 @@ func (x *HostContextDeviceCapabilities) AppendJSON(b []byte, e *wire.Encoder) []
 		b = append(b, `,"touch":`...)
 		b = wire.AppendBool(b, x.Touch)
 	}
-	b = e.Extra(b, x.Extra, hostContextDeviceCapabilitiesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostContextDeviceCapabilitiesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2086,7 +2017,6 @@ func (x HostContextDeviceCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostContextDeviceCapabilities) UnmarshalJSON(data []byte) error {
-	*x = HostContextDeviceCapabilities{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2117,8 +2047,7 @@ func (x *HostContextSafeAreaInsets) AppendJSON(b []byte, e *wire.Encoder) []byte
 	b = e.Number(b, x.Right, -math.MaxFloat64, math.MaxFloat64)
 	b = append(b, `,"top":`...)
 	b = e.Number(b, x.Top, -math.MaxFloat64, math.MaxFloat64)
-	b = e.Extra(b, x.Extra, hostContextSafeAreaInsetsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostContextSafeAreaInsetsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2147,7 +2076,6 @@ func (x HostContextSafeAreaInsets) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostContextSafeAreaInsets) UnmarshalJSON(data []byte) error {
-	*x = HostContextSafeAreaInsets{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2168,8 +2096,7 @@ func (x *HostContextToolInfo) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"id":`...)
 		b = e.ID(b, x.ID)
 	}
-	b = e.Extra(b, x.Extra, hostContextToolInfoMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostContextToolInfoMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2194,7 +2121,6 @@ func (x HostContextToolInfo) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostContextToolInfo) UnmarshalJSON(data []byte) error {
-	*x = HostContextToolInfo{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2217,8 +2143,7 @@ func (x *HostStyles) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"variables":`...)
 		b = wire.AppendMap(b, e, x.Variables, appendString)
 	}
-	b = e.Extra(b, x.Extra, hostStylesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, hostStylesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2244,7 +2169,6 @@ func (x HostStyles) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *HostStyles) UnmarshalJSON(data []byte) error {
-	*x = HostStyles{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2277,8 +2201,7 @@ func (x *ResourceCSP) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"resourceDomains":`...)
 		b = wire.AppendStrings(b, x.ResourceDomains)
 	}
-	b = e.Extra(b, x.Extra, resourceCSPMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceCSPMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2307,7 +2230,6 @@ func (x ResourceCSP) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceCSP) UnmarshalJSON(data []byte) error {
-	*x = ResourceCSP{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2340,8 +2262,7 @@ func (x *ResourceMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"prefersBorder":`...)
 		b = wire.AppendBool(b, x.PrefersBorder)
 	}
-	b = e.Extra(b, x.Extra, resourceMetaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceMetaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2375,7 +2296,6 @@ func (x ResourceMeta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceMeta) UnmarshalJSON(data []byte) error {
-	*x = ResourceMeta{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2408,8 +2328,7 @@ func (x *ResourcePermissions) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"microphone":`...)
 		b = wire.AppendMap(b, e, x.Microphone, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, resourcePermissionsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourcePermissionsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2438,7 +2357,6 @@ func (x ResourcePermissions) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourcePermissions) UnmarshalJSON(data []byte) error {
-	*x = ResourcePermissions{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2560,8 +2478,7 @@ func (x *SupportedContentBlockModalities) AppendJSON(b []byte, e *wire.Encoder) 
 		b = append(b, `,"text":`...)
 		b = wire.AppendMap(b, e, x.Text, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, supportedContentBlockModalitiesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, supportedContentBlockModalitiesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2594,7 +2511,6 @@ func (x SupportedContentBlockModalities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SupportedContentBlockModalities) UnmarshalJSON(data []byte) error {
-	*x = SupportedContentBlockModalities{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -2624,8 +2540,7 @@ func (x *ToolMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 			return e.Enum(b, string(v), toolVisibilityEnum)
 		})
 	}
-	b = e.Extra(b, x.Extra, toolMetaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolMetaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -2652,7 +2567,6 @@ func (x ToolMeta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolMeta) UnmarshalJSON(data []byte) error {
-	*x = ToolMeta{}
 	return wire.Unmarshal(data, x)
 }
 

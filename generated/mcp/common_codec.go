@@ -35,8 +35,7 @@ func (x *Result) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		}
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, resultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -62,7 +61,6 @@ func (x Result) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Result) UnmarshalJSON(data []byte) error {
-	*x = Result{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -83,8 +81,7 @@ func (x *Annotated) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"annotations":`...)
 		b = x.Annotations.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, annotatedMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, annotatedMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -108,7 +105,6 @@ func (x Annotated) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Annotated) UnmarshalJSON(data []byte) error {
-	*x = Annotated{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -138,8 +134,7 @@ func (x *Annotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"priority":`...)
 		b = e.Number(b, *x.Priority, 0, 1)
 	}
-	b = e.Extra(b, x.Extra, annotationsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, annotationsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -168,7 +163,6 @@ func (x Annotations) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Annotations) UnmarshalJSON(data []byte) error {
-	*x = Annotations{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -202,8 +196,7 @@ func (x *AudioContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, audioContentMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, audioContentMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -235,7 +228,6 @@ func (x AudioContent) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *AudioContent) UnmarshalJSON(data []byte) error {
-	*x = AudioContent{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -259,8 +251,7 @@ func (x *BaseMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, baseMetadataMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, baseMetadataMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -285,7 +276,6 @@ func (x BaseMetadata) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BaseMetadata) UnmarshalJSON(data []byte) error {
-	*x = BaseMetadata{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -331,8 +321,7 @@ func (x *CacheableResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, cacheableResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, cacheableResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -372,7 +361,6 @@ func (x CacheableResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CacheableResult) UnmarshalJSON(data []byte) error {
-	*x = CacheableResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -419,8 +407,11 @@ func decodeContentBlock(d *wire.Decoder) ContentBlock {
 
 // UnmarshalContentBlock decodes a [ContentBlock], with the members of all
 // revisions.
-func UnmarshalContentBlock(data []byte) (ContentBlock, error) {
-	return wire.UnmarshalUnion(data, decodeContentBlock)
+func UnmarshalContentBlock(data []byte) (v ContentBlock, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeContentBlock(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -443,7 +434,6 @@ func (x UnknownContentBlock) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownContentBlock) UnmarshalJSON(data []byte) error {
-	*x = UnknownContentBlock{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -477,8 +467,7 @@ func (x *Icon) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"theme":`...)
 		b = e.Enum(b, string(x.Theme), iconThemeEnum)
 	}
-	b = e.Extra(b, x.Extra, iconMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, iconMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -507,7 +496,6 @@ func (x Icon) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Icon) UnmarshalJSON(data []byte) error {
-	*x = Icon{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -533,8 +521,7 @@ func (x *Icons) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"icons":`...)
 		b = wire.AppendStructs(b, e, x.Icons)
 	}
-	b = e.Extra(b, x.Extra, iconsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, iconsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -557,7 +544,6 @@ func (x Icons) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Icons) UnmarshalJSON(data []byte) error {
-	*x = Icons{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -588,8 +574,7 @@ func (x *ImageContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, imageContentMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, imageContentMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -621,7 +606,6 @@ func (x ImageContent) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ImageContent) UnmarshalJSON(data []byte) error {
-	*x = ImageContent{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -640,8 +624,7 @@ func (x *NotificationMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.ID(b, x.SubscriptionID)
 	}
 	b = e.Extra(b, x.Extra, notificationMetaMembers)
-	b = e.Overlay(b)
-	return wire.CloseObject(b, start)
+	return wire.CloseObject(e.Overlay(b), start)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -664,7 +647,6 @@ func (x NotificationMeta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *NotificationMeta) UnmarshalJSON(data []byte) error {
-	*x = NotificationMeta{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -682,8 +664,7 @@ func (x *NotificationParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, notificationParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, notificationParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -707,7 +688,6 @@ func (x NotificationParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *NotificationParams) UnmarshalJSON(data []byte) error {
-	*x = NotificationParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -730,8 +710,7 @@ func (x *PaginatedRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, paginatedRequestParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, paginatedRequestParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -757,7 +736,6 @@ func (x PaginatedRequestParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PaginatedRequestParams) UnmarshalJSON(data []byte) error {
-	*x = PaginatedRequestParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -786,8 +764,7 @@ func (x *PaginatedResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.NextCursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, paginatedResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, paginatedResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -817,7 +794,6 @@ func (x PaginatedResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PaginatedResult) UnmarshalJSON(data []byte) error {
-	*x = PaginatedResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -864,8 +840,7 @@ func (x *RequestMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Token(b, x.ProgressToken)
 	}
 	b = e.Extra(b, x.Extra, requestMetaMembers)
-	b = e.Overlay(b)
-	return wire.CloseObject(b, start)
+	return wire.CloseObject(e.Overlay(b), start)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -898,7 +873,6 @@ func (x RequestMeta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestMeta) UnmarshalJSON(data []byte) error {
-	*x = RequestMeta{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -916,8 +890,7 @@ func (x *RequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, requestParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, requestParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -941,7 +914,6 @@ func (x RequestParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestParams) UnmarshalJSON(data []byte) error {
-	*x = RequestParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -960,8 +932,7 @@ func (x *ResultMeta) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = x.ServerInfo.AppendJSON(b, e)
 	}
 	b = e.Extra(b, x.Extra, resultMetaMembers)
-	b = e.Overlay(b)
-	return wire.CloseObject(b, start)
+	return wire.CloseObject(e.Overlay(b), start)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -990,7 +961,6 @@ func (x ResultMeta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResultMeta) UnmarshalJSON(data []byte) error {
-	*x = ResultMeta{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1027,8 +997,7 @@ func (x *SubscriptionsListenResultMeta) AppendJSON(b []byte, e *wire.Encoder) []
 		b = x.ServerInfo.AppendJSON(b, e)
 	}
 	b = e.Extra(b, x.Extra, subscriptionsListenResultMetaMembers)
-	b = e.Overlay(b)
-	return wire.CloseObject(b, start)
+	return wire.CloseObject(e.Overlay(b), start)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1054,7 +1023,6 @@ func (x SubscriptionsListenResultMeta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsListenResultMeta) UnmarshalJSON(data []byte) error {
-	*x = SubscriptionsListenResultMeta{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1082,8 +1050,7 @@ func (x *TextContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, textContentMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, textContentMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1113,6 +1080,5 @@ func (x TextContent) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TextContent) UnmarshalJSON(data []byte) error {
-	*x = TextContent{}
 	return wire.Unmarshal(data, x)
 }

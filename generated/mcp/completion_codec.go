@@ -37,8 +37,7 @@ func (x *CompleteRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = x.Context.AppendJSON(b, e)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, completeRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, completeRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -79,7 +78,6 @@ func (x CompleteRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompleteRequest) UnmarshalJSON(data []byte) error {
-	*x = CompleteRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -106,8 +104,7 @@ func (x *CompleteResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"completion":`...)
 	b = x.Completion.AppendJSON(b, e)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, completeResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, completeResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -135,7 +132,6 @@ func (x CompleteResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompleteResult) UnmarshalJSON(data []byte) error {
-	*x = CompleteResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -164,8 +160,7 @@ func (x *Completion) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"total":`...)
 		b = wire.AppendInt(b, *x.Total)
 	}
-	b = e.Extra(b, x.Extra, completionMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, completionMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -198,7 +193,6 @@ func (x Completion) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Completion) UnmarshalJSON(data []byte) error {
-	*x = Completion{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -217,8 +211,7 @@ func (x *CompletionArgument) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendString(b, x.Name)
 	b = append(b, `,"value":`...)
 	b = wire.AppendString(b, x.Value)
-	b = e.Extra(b, x.Extra, completionArgumentMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, completionArgumentMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -243,7 +236,6 @@ func (x CompletionArgument) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompletionArgument) UnmarshalJSON(data []byte) error {
-	*x = CompletionArgument{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -264,8 +256,7 @@ func (x *CompletionContext) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"arguments":`...)
 		b = wire.AppendMap(b, e, x.Arguments, appendString)
 	}
-	b = e.Extra(b, x.Extra, completionContextMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, completionContextMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -288,7 +279,6 @@ func (x CompletionContext) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompletionContext) UnmarshalJSON(data []byte) error {
-	*x = CompletionContext{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -316,8 +306,11 @@ func decodeCompletionReference(d *wire.Decoder) CompletionReference {
 
 // UnmarshalCompletionReference decodes a [CompletionReference], with the
 // members of all revisions.
-func UnmarshalCompletionReference(data []byte) (CompletionReference, error) {
-	return wire.UnmarshalUnion(data, decodeCompletionReference)
+func UnmarshalCompletionReference(data []byte) (v CompletionReference, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeCompletionReference(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -340,7 +333,6 @@ func (x UnknownCompletionReference) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownCompletionReference) UnmarshalJSON(data []byte) error {
-	*x = UnknownCompletionReference{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -363,8 +355,7 @@ func (x *PromptReference) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, promptReferenceMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, promptReferenceMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -391,7 +382,6 @@ func (x PromptReference) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptReference) UnmarshalJSON(data []byte) error {
-	*x = PromptReference{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -409,8 +399,7 @@ func (x *ResourceTemplateReference) AppendJSON(b []byte, e *wire.Encoder) []byte
 	b = append(b, `,"type":"ref/resource"`...)
 	b = append(b, `,"uri":`...)
 	b = wire.AppendString(b, x.URI)
-	b = e.Extra(b, x.Extra, resourceTemplateReferenceMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceTemplateReferenceMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -435,6 +424,5 @@ func (x ResourceTemplateReference) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceTemplateReference) UnmarshalJSON(data []byte) error {
-	*x = ResourceTemplateReference{}
 	return wire.Unmarshal(data, x)
 }

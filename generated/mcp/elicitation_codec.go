@@ -49,7 +49,6 @@ func (x ElicitRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitRequest) UnmarshalJSON(data []byte) error {
-	*x = ElicitRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -81,8 +80,7 @@ func (x *ElicitResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	} else {
 		e.NoMeta(x)
 	}
-	b = e.Extra(b, x.Extra, elicitResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, elicitResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -112,7 +110,6 @@ func (x ElicitResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitResult) UnmarshalJSON(data []byte) error {
-	*x = ElicitResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -133,8 +130,7 @@ func (x *ElicitationCompleteNotification) AppendParams(b []byte, e *wire.Encoder
 	b = append(b, `,"elicitationId":`...)
 	b = wire.AppendString(b, x.ElicitationID)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, elicitationCompleteNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, elicitationCompleteNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -170,7 +166,6 @@ func (x ElicitationCompleteNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitationCompleteNotification) UnmarshalJSON(data []byte) error {
-	*x = ElicitationCompleteNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -203,8 +198,7 @@ func (x *BooleanSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, booleanSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, booleanSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -233,7 +227,6 @@ func (x BooleanSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BooleanSchema) UnmarshalJSON(data []byte) error {
-	*x = BooleanSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -276,8 +269,7 @@ func (x *ElicitRequestFormParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	} else {
 		e.NoMeta(x)
 	}
-	b = e.Extra(b, x.Extra, elicitRequestFormParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, elicitRequestFormParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -310,7 +302,6 @@ func (x ElicitRequestFormParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitRequestFormParams) UnmarshalJSON(data []byte) error {
-	*x = ElicitRequestFormParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -350,8 +341,11 @@ func decodeElicitRequestParams(d *wire.Decoder) ElicitRequestParams {
 
 // UnmarshalElicitRequestParams decodes an [ElicitRequestParams], with the
 // members of all revisions.
-func UnmarshalElicitRequestParams(data []byte) (ElicitRequestParams, error) {
-	return wire.UnmarshalUnion(data, decodeElicitRequestParams)
+func UnmarshalElicitRequestParams(data []byte) (v ElicitRequestParams, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeElicitRequestParams(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -374,7 +368,6 @@ func (x UnknownElicitRequestParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownElicitRequestParams) UnmarshalJSON(data []byte) error {
-	*x = UnknownElicitRequestParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -414,8 +407,7 @@ func (x *ElicitRequestURLParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	} else {
 		e.NoMeta(x)
 	}
-	b = e.Extra(b, x.Extra, elicitRequestURLParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, elicitRequestURLParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -450,7 +442,6 @@ func (x ElicitRequestURLParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitRequestURLParams) UnmarshalJSON(data []byte) error {
-	*x = ElicitRequestURLParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -472,8 +463,7 @@ func (x *EnumOption) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendString(b, x.Const)
 	b = append(b, `,"title":`...)
 	b = wire.AppendString(b, x.Title)
-	b = e.Extra(b, x.Extra, enumOptionMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, enumOptionMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -498,7 +488,6 @@ func (x EnumOption) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *EnumOption) UnmarshalJSON(data []byte) error {
-	*x = EnumOption{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -551,8 +540,11 @@ func decodeEnumSchema(d *wire.Decoder) EnumSchema {
 
 // UnmarshalEnumSchema decodes an [EnumSchema], with the members of all
 // revisions.
-func UnmarshalEnumSchema(data []byte) (EnumSchema, error) {
-	return wire.UnmarshalUnion(data, decodeEnumSchema)
+func UnmarshalEnumSchema(data []byte) (v EnumSchema, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeEnumSchema(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -575,7 +567,6 @@ func (x UnknownEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = UnknownEnumSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -616,8 +607,7 @@ func (x *LegacyTitledEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, legacyTitledEnumSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, legacyTitledEnumSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -650,7 +640,6 @@ func (x LegacyTitledEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *LegacyTitledEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = LegacyTitledEnumSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -681,8 +670,11 @@ func decodeMultiSelectEnumSchema(d *wire.Decoder) MultiSelectEnumSchema {
 
 // UnmarshalMultiSelectEnumSchema decodes a [MultiSelectEnumSchema], with the
 // members of all revisions.
-func UnmarshalMultiSelectEnumSchema(data []byte) (MultiSelectEnumSchema, error) {
-	return wire.UnmarshalUnion(data, decodeMultiSelectEnumSchema)
+func UnmarshalMultiSelectEnumSchema(data []byte) (v MultiSelectEnumSchema, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeMultiSelectEnumSchema(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -705,7 +697,6 @@ func (x UnknownMultiSelectEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = UnknownMultiSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -749,8 +740,7 @@ func (x *NumberSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, numberSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, numberSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -783,7 +773,6 @@ func (x NumberSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *NumberSchema) UnmarshalJSON(data []byte) error {
-	*x = NumberSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -847,8 +836,11 @@ func decodePrimitiveSchemaDefinition(d *wire.Decoder) PrimitiveSchemaDefinition 
 
 // UnmarshalPrimitiveSchemaDefinition decodes a [PrimitiveSchemaDefinition],
 // with the members of all revisions.
-func UnmarshalPrimitiveSchemaDefinition(data []byte) (PrimitiveSchemaDefinition, error) {
-	return wire.UnmarshalUnion(data, decodePrimitiveSchemaDefinition)
+func UnmarshalPrimitiveSchemaDefinition(data []byte) (v PrimitiveSchemaDefinition, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodePrimitiveSchemaDefinition(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -871,7 +863,6 @@ func (x UnknownPrimitiveSchemaDefinition) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownPrimitiveSchemaDefinition) UnmarshalJSON(data []byte) error {
-	*x = UnknownPrimitiveSchemaDefinition{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -906,8 +897,7 @@ func (x *RequestedSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"required":`...)
 		b = wire.AppendStrings(b, x.Required)
 	}
-	b = e.Extra(b, x.Extra, requestedSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, requestedSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -938,7 +928,6 @@ func (x RequestedSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RequestedSchema) UnmarshalJSON(data []byte) error {
-	*x = RequestedSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -969,8 +958,11 @@ func decodeSingleSelectEnumSchema(d *wire.Decoder) SingleSelectEnumSchema {
 
 // UnmarshalSingleSelectEnumSchema decodes a [SingleSelectEnumSchema], with the
 // members of all revisions.
-func UnmarshalSingleSelectEnumSchema(data []byte) (SingleSelectEnumSchema, error) {
-	return wire.UnmarshalUnion(data, decodeSingleSelectEnumSchema)
+func UnmarshalSingleSelectEnumSchema(data []byte) (v SingleSelectEnumSchema, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeSingleSelectEnumSchema(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -993,7 +985,6 @@ func (x UnknownSingleSelectEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = UnknownSingleSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1048,8 +1039,7 @@ func (x *StringSchema) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, stringSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, stringSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1084,7 +1074,6 @@ func (x StringSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *StringSchema) UnmarshalJSON(data []byte) error {
-	*x = StringSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1130,8 +1119,7 @@ func (x *TitledMultiSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []by
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, titledMultiSelectEnumSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, titledMultiSelectEnumSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1166,7 +1154,6 @@ func (x TitledMultiSelectEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = TitledMultiSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1185,8 +1172,7 @@ func (x *TitledMultiSelectEnumSchemaItems) AppendJSON(b []byte, e *wire.Encoder)
 	start := len(b)
 	b = append(b, `,"anyOf":`...)
 	b = wire.AppendStructs(b, e, x.AnyOf)
-	b = e.Extra(b, x.Extra, titledMultiSelectEnumSchemaItemsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, titledMultiSelectEnumSchemaItemsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1209,7 +1195,6 @@ func (x TitledMultiSelectEnumSchemaItems) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TitledMultiSelectEnumSchemaItems) UnmarshalJSON(data []byte) error {
-	*x = TitledMultiSelectEnumSchemaItems{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1245,8 +1230,7 @@ func (x *TitledSingleSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []b
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, titledSingleSelectEnumSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, titledSingleSelectEnumSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1277,7 +1261,6 @@ func (x TitledSingleSelectEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = TitledSingleSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1323,8 +1306,7 @@ func (x *UntitledMultiSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) []
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, untitledMultiSelectEnumSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, untitledMultiSelectEnumSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1359,7 +1341,6 @@ func (x UntitledMultiSelectEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UntitledMultiSelectEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = UntitledMultiSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1380,8 +1361,7 @@ func (x *UntitledMultiSelectEnumSchemaItems) AppendJSON(b []byte, e *wire.Encode
 	b = append(b, `,"type":"string"`...)
 	b = append(b, `,"enum":`...)
 	b = wire.AppendStrings(b, x.Enum)
-	b = e.Extra(b, x.Extra, untitledMultiSelectEnumSchemaItemsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, untitledMultiSelectEnumSchemaItemsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1406,7 +1386,6 @@ func (x UntitledMultiSelectEnumSchemaItems) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UntitledMultiSelectEnumSchemaItems) UnmarshalJSON(data []byte) error {
-	*x = UntitledMultiSelectEnumSchemaItems{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1442,8 +1421,7 @@ func (x *UntitledSingleSelectEnumSchema) AppendJSON(b []byte, e *wire.Encoder) [
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, untitledSingleSelectEnumSchemaMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, untitledSingleSelectEnumSchemaMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1474,6 +1452,5 @@ func (x UntitledSingleSelectEnumSchema) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UntitledSingleSelectEnumSchema) UnmarshalJSON(data []byte) error {
-	*x = UntitledSingleSelectEnumSchema{}
 	return wire.Unmarshal(data, x)
 }

@@ -26,8 +26,7 @@ func (x *MissingRequiredClientCapabilityError) AppendJSON(b []byte, e *wire.Enco
 	start := len(b)
 	b = append(b, `,"requiredCapabilities":`...)
 	b = x.RequiredCapabilities.AppendJSON(b, e)
-	b = e.Extra(b, x.Extra, missingRequiredClientCapabilityErrorMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, missingRequiredClientCapabilityErrorMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -50,7 +49,6 @@ func (x MissingRequiredClientCapabilityError) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *MissingRequiredClientCapabilityError) UnmarshalJSON(data []byte) error {
-	*x = MissingRequiredClientCapabilityError{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -69,8 +67,7 @@ func (x *URLElicitationRequiredError) AppendJSON(b []byte, e *wire.Encoder) []by
 	start := len(b)
 	b = append(b, `,"elicitations":`...)
 	b = wire.AppendStructs(b, e, x.Elicitations)
-	b = e.Extra(b, x.Extra, urlElicitationRequiredErrorMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, urlElicitationRequiredErrorMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -93,7 +90,6 @@ func (x URLElicitationRequiredError) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *URLElicitationRequiredError) UnmarshalJSON(data []byte) error {
-	*x = URLElicitationRequiredError{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -115,8 +111,7 @@ func (x *UnsupportedProtocolVersionError) AppendJSON(b []byte, e *wire.Encoder) 
 	b = wire.AppendString(b, x.Requested)
 	b = append(b, `,"supported":`...)
 	b = wire.AppendStrings(b, x.Supported)
-	b = e.Extra(b, x.Extra, unsupportedProtocolVersionErrorMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, unsupportedProtocolVersionErrorMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -141,6 +136,5 @@ func (x UnsupportedProtocolVersionError) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnsupportedProtocolVersionError) UnmarshalJSON(data []byte) error {
-	*x = UnsupportedProtocolVersionError{}
 	return wire.Unmarshal(data, x)
 }

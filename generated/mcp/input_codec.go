@@ -37,8 +37,11 @@ func decodeInputRequest(d *wire.Decoder) InputRequest {
 
 // UnmarshalInputRequest decodes an [InputRequest], with the members of all
 // revisions.
-func UnmarshalInputRequest(data []byte) (InputRequest, error) {
-	return wire.UnmarshalUnion(data, decodeInputRequest)
+func UnmarshalInputRequest(data []byte) (v InputRequest, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeInputRequest(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -61,7 +64,6 @@ func (x UnknownInputRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownInputRequest) UnmarshalJSON(data []byte) error {
-	*x = UnknownInputRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -98,8 +100,7 @@ func (x *InputRequiredResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.RequestState)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, inputRequiredResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, inputRequiredResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -129,7 +130,6 @@ func (x InputRequiredResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InputRequiredResult) UnmarshalJSON(data []byte) error {
-	*x = InputRequiredResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -160,8 +160,11 @@ func decodeInputResponse(d *wire.Decoder) InputResponse {
 
 // UnmarshalInputResponse decodes an [InputResponse], with the members of all
 // revisions.
-func UnmarshalInputResponse(data []byte) (InputResponse, error) {
-	return wire.UnmarshalUnion(data, decodeInputResponse)
+func UnmarshalInputResponse(data []byte) (v InputResponse, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeInputResponse(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -184,7 +187,6 @@ func (x UnknownInputResponse) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownInputResponse) UnmarshalJSON(data []byte) error {
-	*x = UnknownInputResponse{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -212,8 +214,7 @@ func (x *InputResponseRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byt
 		b = wire.AppendString(b, *x.RequestState)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, wire.Always)
-	b = e.Extra(b, x.Extra, inputResponseRequestParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, inputResponseRequestParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -241,6 +242,5 @@ func (x InputResponseRequestParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InputResponseRequestParams) UnmarshalJSON(data []byte) error {
-	*x = InputResponseRequestParams{}
 	return wire.Unmarshal(data, x)
 }

@@ -38,8 +38,7 @@ func (x *InitializeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"protocolVersion":`...)
 	b = wire.AppendString(b, x.ProtocolVersion)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, initializeRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, initializeRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -79,7 +78,6 @@ func (x InitializeRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InitializeRequest) UnmarshalJSON(data []byte) error {
-	*x = InitializeRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -111,8 +109,7 @@ func (x *InitializeResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, x.Instructions)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, initializeResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, initializeResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -144,7 +141,6 @@ func (x InitializeResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InitializeResult) UnmarshalJSON(data []byte) error {
-	*x = InitializeResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -162,8 +158,7 @@ func (x *PingRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, pingRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, pingRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -197,7 +192,6 @@ func (x PingRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PingRequest) UnmarshalJSON(data []byte) error {
-	*x = PingRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -215,8 +209,7 @@ func (x *DiscoverRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, wire.Always)
-	b = e.Extra(b, x.Extra, discoverRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, discoverRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -250,7 +243,6 @@ func (x DiscoverRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *DiscoverRequest) UnmarshalJSON(data []byte) error {
-	*x = DiscoverRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -302,8 +294,7 @@ func (x *DiscoverResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, discoverResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, discoverResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -349,7 +340,6 @@ func (x DiscoverResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *DiscoverResult) UnmarshalJSON(data []byte) error {
-	*x = DiscoverResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -374,8 +364,7 @@ func (x *CancelledNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = e.ID(b, x.RequestID)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, cancelledNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, cancelledNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -413,7 +402,6 @@ func (x CancelledNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CancelledNotification) UnmarshalJSON(data []byte) error {
-	*x = CancelledNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -431,8 +419,7 @@ func (x *InitializedNotification) AppendParams(b []byte, e *wire.Encoder) []byte
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, initializedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, initializedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -466,7 +453,6 @@ func (x InitializedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InitializedNotification) UnmarshalJSON(data []byte) error {
-	*x = InitializedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -497,8 +483,7 @@ func (x *ProgressNotification) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = e.Number(b, *x.Total, -math.MaxFloat64, math.MaxFloat64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, progressNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, progressNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -540,7 +525,6 @@ func (x ProgressNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ProgressNotification) UnmarshalJSON(data []byte) error {
-	*x = ProgressNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -583,8 +567,7 @@ func (x *ClientCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"tasks":`...)
 		b = x.Tasks.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, clientCapabilitiesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, clientCapabilitiesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -621,7 +604,6 @@ func (x ClientCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ClientCapabilities) UnmarshalJSON(data []byte) error {
-	*x = ClientCapabilities{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -647,8 +629,7 @@ func (x *ClientTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"sampling":`...)
 		b = x.Sampling.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, clientTaskRequestsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, clientTaskRequestsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -675,7 +656,6 @@ func (x ClientTaskRequests) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ClientTaskRequests) UnmarshalJSON(data []byte) error {
-	*x = ClientTaskRequests{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -706,8 +686,7 @@ func (x *ClientTasksCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"requests":`...)
 		b = x.Requests.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, clientTasksCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, clientTasksCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -735,7 +714,6 @@ func (x ClientTasksCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ClientTasksCapability) UnmarshalJSON(data []byte) error {
-	*x = ClientTasksCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -761,8 +739,7 @@ func (x *ElicitationCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"url":`...)
 		b = wire.AppendMap(b, e, x.URL, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, elicitationCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, elicitationCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -787,7 +764,6 @@ func (x ElicitationCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitationCapability) UnmarshalJSON(data []byte) error {
-	*x = ElicitationCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -808,8 +784,7 @@ func (x *ElicitationTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"create":`...)
 		b = wire.AppendMap(b, e, x.Create, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, elicitationTaskRequestsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, elicitationTaskRequestsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -832,7 +807,6 @@ func (x ElicitationTaskRequests) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ElicitationTaskRequests) UnmarshalJSON(data []byte) error {
-	*x = ElicitationTaskRequests{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -871,8 +845,7 @@ func (x *Implementation) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"websiteUrl":`...)
 		b = wire.AppendString(b, x.WebsiteURL)
 	}
-	b = e.Extra(b, x.Extra, implementationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, implementationMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -905,7 +878,6 @@ func (x Implementation) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Implementation) UnmarshalJSON(data []byte) error {
-	*x = Implementation{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -923,8 +895,7 @@ func (x *PromptsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
-	b = e.Extra(b, x.Extra, promptsCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, promptsCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -950,7 +921,6 @@ func (x PromptsCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptsCapability) UnmarshalJSON(data []byte) error {
-	*x = PromptsCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -973,8 +943,7 @@ func (x *ResourcesCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"subscribe":`...)
 		b = wire.AppendBool(b, x.Subscribe)
 	}
-	b = e.Extra(b, x.Extra, resourcesCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourcesCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1005,7 +974,6 @@ func (x ResourcesCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourcesCapability) UnmarshalJSON(data []byte) error {
-	*x = ResourcesCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1023,8 +991,7 @@ func (x *RootsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
-	b = e.Extra(b, x.Extra, rootsCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, rootsCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1050,7 +1017,6 @@ func (x RootsCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RootsCapability) UnmarshalJSON(data []byte) error {
-	*x = RootsCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1073,8 +1039,7 @@ func (x *SamplingCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"tools":`...)
 		b = wire.AppendMap(b, e, x.Tools, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, samplingCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, samplingCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1099,7 +1064,6 @@ func (x SamplingCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SamplingCapability) UnmarshalJSON(data []byte) error {
-	*x = SamplingCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1120,8 +1084,7 @@ func (x *SamplingTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"createMessage":`...)
 		b = wire.AppendMap(b, e, x.CreateMessage, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, samplingTaskRequestsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, samplingTaskRequestsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1144,7 +1107,6 @@ func (x SamplingTaskRequests) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SamplingTaskRequests) UnmarshalJSON(data []byte) error {
-	*x = SamplingTaskRequests{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1197,8 +1159,7 @@ func (x *ServerCapabilities) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"tools":`...)
 		b = x.Tools.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, serverCapabilitiesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, serverCapabilitiesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1239,7 +1200,6 @@ func (x ServerCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ServerCapabilities) UnmarshalJSON(data []byte) error {
-	*x = ServerCapabilities{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1260,8 +1220,7 @@ func (x *ServerTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"tools":`...)
 		b = x.Tools.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, serverTaskRequestsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, serverTaskRequestsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1285,7 +1244,6 @@ func (x ServerTaskRequests) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ServerTaskRequests) UnmarshalJSON(data []byte) error {
-	*x = ServerTaskRequests{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1316,8 +1274,7 @@ func (x *ServerTasksCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"requests":`...)
 		b = x.Requests.AppendJSON(b, e)
 	}
-	b = e.Extra(b, x.Extra, serverTasksCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, serverTasksCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1345,7 +1302,6 @@ func (x ServerTasksCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ServerTasksCapability) UnmarshalJSON(data []byte) error {
-	*x = ServerTasksCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1366,8 +1322,7 @@ func (x *ToolTaskRequests) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"call":`...)
 		b = wire.AppendMap(b, e, x.Call, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, toolTaskRequestsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolTaskRequestsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1390,7 +1345,6 @@ func (x ToolTaskRequests) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolTaskRequests) UnmarshalJSON(data []byte) error {
-	*x = ToolTaskRequests{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1408,8 +1362,7 @@ func (x *ToolsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"listChanged":`...)
 		b = wire.AppendBool(b, x.ListChanged)
 	}
-	b = e.Extra(b, x.Extra, toolsCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolsCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1435,6 +1388,5 @@ func (x ToolsCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolsCapability) UnmarshalJSON(data []byte) error {
-	*x = ToolsCapability{}
 	return wire.Unmarshal(data, x)
 }

@@ -28,8 +28,7 @@ func (x *SetLevelRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"level":`...)
 	b = e.Enum(b, string(x.Level), loggingLevelEnum)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, setLevelRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, setLevelRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -65,7 +64,6 @@ func (x SetLevelRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SetLevelRequest) UnmarshalJSON(data []byte) error {
-	*x = SetLevelRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -91,8 +89,7 @@ func (x *LoggingMessageNotification) AppendParams(b []byte, e *wire.Encoder) []b
 		b = wire.AppendString(b, x.Logger)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, loggingMessageNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, loggingMessageNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -132,7 +129,6 @@ func (x LoggingMessageNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *LoggingMessageNotification) UnmarshalJSON(data []byte) error {
-	*x = LoggingMessageNotification{}
 	return wire.Unmarshal(data, x)
 }
 

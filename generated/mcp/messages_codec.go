@@ -66,8 +66,11 @@ func decodeClientNotification(d *wire.Decoder) ClientNotification {
 
 // UnmarshalClientNotification decodes a [ClientNotification], with the members
 // of all revisions.
-func UnmarshalClientNotification(data []byte) (ClientNotification, error) {
-	return wire.UnmarshalUnion(data, decodeClientNotification)
+func UnmarshalClientNotification(data []byte) (v ClientNotification, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeClientNotification(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -90,7 +93,6 @@ func (x UnknownClientNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownClientNotification) UnmarshalJSON(data []byte) error {
-	*x = UnknownClientNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -219,8 +221,11 @@ func decodeClientRequest(d *wire.Decoder) ClientRequest {
 
 // UnmarshalClientRequest decodes a [ClientRequest], with the members of all
 // revisions.
-func UnmarshalClientRequest(data []byte) (ClientRequest, error) {
-	return wire.UnmarshalUnion(data, decodeClientRequest)
+func UnmarshalClientRequest(data []byte) (v ClientRequest, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeClientRequest(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -243,7 +248,6 @@ func (x UnknownClientRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownClientRequest) UnmarshalJSON(data []byte) error {
-	*x = UnknownClientRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -306,8 +310,11 @@ func decodeServerNotification(d *wire.Decoder) ServerNotification {
 
 // UnmarshalServerNotification decodes a [ServerNotification], with the members
 // of all revisions.
-func UnmarshalServerNotification(data []byte) (ServerNotification, error) {
-	return wire.UnmarshalUnion(data, decodeServerNotification)
+func UnmarshalServerNotification(data []byte) (v ServerNotification, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeServerNotification(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -330,7 +337,6 @@ func (x UnknownServerNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownServerNotification) UnmarshalJSON(data []byte) error {
-	*x = UnknownServerNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -401,8 +407,11 @@ func decodeServerRequest(d *wire.Decoder) ServerRequest {
 
 // UnmarshalServerRequest decodes a [ServerRequest], with the members of all
 // revisions.
-func UnmarshalServerRequest(data []byte) (ServerRequest, error) {
-	return wire.UnmarshalUnion(data, decodeServerRequest)
+func UnmarshalServerRequest(data []byte) (v ServerRequest, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeServerRequest(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -425,6 +434,5 @@ func (x UnknownServerRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownServerRequest) UnmarshalJSON(data []byte) error {
-	*x = UnknownServerRequest{}
 	return wire.Unmarshal(data, x)
 }

@@ -44,8 +44,7 @@ func (x *GetPromptRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.RequestState)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, getPromptRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getPromptRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -87,7 +86,6 @@ func (x GetPromptRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetPromptRequest) UnmarshalJSON(data []byte) error {
-	*x = GetPromptRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -119,8 +117,7 @@ func (x *GetPromptResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, x.Description)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getPromptResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getPromptResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -157,7 +154,6 @@ func (x GetPromptResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetPromptResult) UnmarshalJSON(data []byte) error {
-	*x = GetPromptResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -177,8 +173,7 @@ func (x *ListPromptsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, listPromptsRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listPromptsRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -214,7 +209,6 @@ func (x ListPromptsRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListPromptsRequest) UnmarshalJSON(data []byte) error {
-	*x = ListPromptsRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -260,8 +254,7 @@ func (x *ListPromptsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listPromptsResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listPromptsResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -307,7 +300,6 @@ func (x ListPromptsResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListPromptsResult) UnmarshalJSON(data []byte) error {
-	*x = ListPromptsResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -322,8 +314,7 @@ func (x *PromptListChangedNotification) AppendParams(b []byte, e *wire.Encoder) 
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, promptListChangedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, promptListChangedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -357,7 +348,6 @@ func (x PromptListChangedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptListChangedNotification) UnmarshalJSON(data []byte) error {
-	*x = PromptListChangedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -398,8 +388,7 @@ func (x *Prompt) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, promptMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, promptMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -432,7 +421,6 @@ func (x Prompt) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Prompt) UnmarshalJSON(data []byte) error {
-	*x = Prompt{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -463,8 +451,7 @@ func (x *PromptArgument) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, promptArgumentMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, promptArgumentMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -496,7 +483,6 @@ func (x PromptArgument) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptArgument) UnmarshalJSON(data []byte) error {
-	*x = PromptArgument{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -515,8 +501,7 @@ func (x *PromptMessage) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = appendContentBlock(b, e, x.Content)
 	b = append(b, `,"role":`...)
 	b = e.Enum(b, string(x.Role), roleEnum)
-	b = e.Extra(b, x.Extra, promptMessageMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, promptMessageMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -541,6 +526,5 @@ func (x PromptMessage) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *PromptMessage) UnmarshalJSON(data []byte) error {
-	*x = PromptMessage{}
 	return wire.Unmarshal(data, x)
 }

@@ -31,8 +31,7 @@ func (x *ListResourcesRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, listResourcesRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listResourcesRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -68,7 +67,6 @@ func (x ListResourcesRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourcesRequest) UnmarshalJSON(data []byte) error {
-	*x = ListResourcesRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -114,8 +112,7 @@ func (x *ListResourcesResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listResourcesResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listResourcesResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -161,7 +158,6 @@ func (x ListResourcesResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourcesResult) UnmarshalJSON(data []byte) error {
-	*x = ListResourcesResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -189,8 +185,7 @@ func (x *ReadResourceRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.RequestState)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, readResourceRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, readResourceRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -230,7 +225,6 @@ func (x ReadResourceRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ReadResourceRequest) UnmarshalJSON(data []byte) error {
-	*x = ReadResourceRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -271,8 +265,7 @@ func (x *ReadResourceResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, readResourceResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, readResourceResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -321,7 +314,6 @@ func (x ReadResourceResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ReadResourceResult) UnmarshalJSON(data []byte) error {
-	*x = ReadResourceResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -342,8 +334,7 @@ func (x *SubscribeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"uri":`...)
 	b = wire.AppendString(b, x.URI)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, subscribeRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, subscribeRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -379,7 +370,6 @@ func (x SubscribeRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscribeRequest) UnmarshalJSON(data []byte) error {
-	*x = SubscribeRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -399,8 +389,7 @@ func (x *ListResourceTemplatesRequest) AppendParams(b []byte, e *wire.Encoder) [
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, listResourceTemplatesRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listResourceTemplatesRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -436,7 +425,6 @@ func (x ListResourceTemplatesRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourceTemplatesRequest) UnmarshalJSON(data []byte) error {
-	*x = ListResourceTemplatesRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -482,8 +470,7 @@ func (x *ListResourceTemplatesResult) AppendJSON(b []byte, e *wire.Encoder) []by
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listResourceTemplatesResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listResourceTemplatesResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -529,7 +516,6 @@ func (x ListResourceTemplatesResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
-	*x = ListResourceTemplatesResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -550,8 +536,7 @@ func (x *UnsubscribeRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"uri":`...)
 	b = wire.AppendString(b, x.URI)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, unsubscribeRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, unsubscribeRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -587,7 +572,6 @@ func (x UnsubscribeRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnsubscribeRequest) UnmarshalJSON(data []byte) error {
-	*x = UnsubscribeRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -602,8 +586,7 @@ func (x *ResourceListChangedNotification) AppendParams(b []byte, e *wire.Encoder
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, resourceListChangedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceListChangedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -637,7 +620,6 @@ func (x ResourceListChangedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceListChangedNotification) UnmarshalJSON(data []byte) error {
-	*x = ResourceListChangedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -655,8 +637,7 @@ func (x *ResourceUpdatedNotification) AppendParams(b []byte, e *wire.Encoder) []
 	b = append(b, `,"uri":`...)
 	b = wire.AppendString(b, x.URI)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, resourceUpdatedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceUpdatedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -692,7 +673,6 @@ func (x ResourceUpdatedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceUpdatedNotification) UnmarshalJSON(data []byte) error {
-	*x = ResourceUpdatedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -718,8 +698,7 @@ func (x *BaseResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, baseResourceContentsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, baseResourceContentsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -746,7 +725,6 @@ func (x BaseResourceContents) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BaseResourceContents) UnmarshalJSON(data []byte) error {
-	*x = BaseResourceContents{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -775,8 +753,7 @@ func (x *BlobResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, blobResourceContentsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, blobResourceContentsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -805,7 +782,6 @@ func (x BlobResourceContents) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *BlobResourceContents) UnmarshalJSON(data []byte) error {
-	*x = BlobResourceContents{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -833,8 +809,7 @@ func (x *EmbeddedResource) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, embeddedResourceMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, embeddedResourceMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -864,7 +839,6 @@ func (x EmbeddedResource) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *EmbeddedResource) UnmarshalJSON(data []byte) error {
-	*x = EmbeddedResource{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -918,8 +892,7 @@ func (x *Resource) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, resourceMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -959,7 +932,6 @@ func (x Resource) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Resource) UnmarshalJSON(data []byte) error {
-	*x = Resource{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -987,8 +959,11 @@ func decodeResourceContents(d *wire.Decoder) ResourceContents {
 
 // UnmarshalResourceContents decodes a [ResourceContents], with the members of
 // all revisions.
-func UnmarshalResourceContents(data []byte) (ResourceContents, error) {
-	return wire.UnmarshalUnion(data, decodeResourceContents)
+func UnmarshalResourceContents(data []byte) (v ResourceContents, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeResourceContents(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -1011,7 +986,6 @@ func (x UnknownResourceContents) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownResourceContents) UnmarshalJSON(data []byte) error {
-	*x = UnknownResourceContents{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1070,8 +1044,7 @@ func (x *ResourceLink) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, resourceLinkMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceLinkMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1113,7 +1086,6 @@ func (x ResourceLink) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceLink) UnmarshalJSON(data []byte) error {
-	*x = ResourceLink{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1134,8 +1106,7 @@ func (x *ResourceRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"uri":`...)
 	b = wire.AppendString(b, x.URI)
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, resourceRequestParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceRequestParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1161,7 +1132,6 @@ func (x ResourceRequestParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceRequestParams) UnmarshalJSON(data []byte) error {
-	*x = ResourceRequestParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1210,8 +1180,7 @@ func (x *ResourceTemplate) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, resourceTemplateMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, resourceTemplateMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1249,7 +1218,6 @@ func (x ResourceTemplate) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ResourceTemplate) UnmarshalJSON(data []byte) error {
-	*x = ResourceTemplate{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1278,8 +1246,7 @@ func (x *TextResourceContents) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, textResourceContentsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, textResourceContentsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1308,6 +1275,5 @@ func (x TextResourceContents) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TextResourceContents) UnmarshalJSON(data []byte) error {
-	*x = TextResourceContents{}
 	return wire.Unmarshal(data, x)
 }

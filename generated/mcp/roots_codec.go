@@ -26,8 +26,7 @@ func (x *ListRootsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	} else {
 		e.NoMeta(x)
 	}
-	b = e.Extra(b, x.Extra, listRootsRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listRootsRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -61,7 +60,6 @@ func (x ListRootsRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListRootsRequest) UnmarshalJSON(data []byte) error {
-	*x = ListRootsRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -83,8 +81,7 @@ func (x *ListRootsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	} else {
 		e.NoMeta(x)
 	}
-	b = e.Extra(b, x.Extra, listRootsResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listRootsResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -110,7 +107,6 @@ func (x ListRootsResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListRootsResult) UnmarshalJSON(data []byte) error {
-	*x = ListRootsResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -128,8 +124,7 @@ func (x *RootsListChangedNotification) AppendParams(b []byte, e *wire.Encoder) [
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, rootsListChangedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, rootsListChangedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -163,7 +158,6 @@ func (x RootsListChangedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RootsListChangedNotification) UnmarshalJSON(data []byte) error {
-	*x = RootsListChangedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -189,8 +183,7 @@ func (x *Root) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, rootMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, rootMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -217,6 +210,5 @@ func (x Root) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Root) UnmarshalJSON(data []byte) error {
-	*x = Root{}
 	return wire.Unmarshal(data, x)
 }

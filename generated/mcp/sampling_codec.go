@@ -81,8 +81,7 @@ func (x *CreateMessageRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	} else {
 		e.NoMeta(x)
 	}
-	b = e.Extra(b, x.Extra, createMessageRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, createMessageRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -141,7 +140,6 @@ func (x CreateMessageRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CreateMessageRequest) UnmarshalJSON(data []byte) error {
-	*x = CreateMessageRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -170,8 +168,7 @@ func (x *CreateMessageResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, string(x.StopReason))
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, createMessageResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, createMessageResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -203,7 +200,6 @@ func (x CreateMessageResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CreateMessageResult) UnmarshalJSON(data []byte) error {
-	*x = CreateMessageResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -227,8 +223,7 @@ func (x *ModelHint) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"name":`...)
 		b = wire.AppendString(b, x.Name)
 	}
-	b = e.Extra(b, x.Extra, modelHintMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, modelHintMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -251,7 +246,6 @@ func (x ModelHint) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ModelHint) UnmarshalJSON(data []byte) error {
-	*x = ModelHint{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -284,8 +278,7 @@ func (x *ModelPreferences) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"speedPriority":`...)
 		b = e.Number(b, *x.SpeedPriority, 0, 1)
 	}
-	b = e.Extra(b, x.Extra, modelPreferencesMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, modelPreferencesMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -314,7 +307,6 @@ func (x ModelPreferences) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ModelPreferences) UnmarshalJSON(data []byte) error {
-	*x = ModelPreferences{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -338,8 +330,7 @@ func (x *SamplingMessage) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, samplingMessageMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, samplingMessageMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -366,7 +357,6 @@ func (x SamplingMessage) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SamplingMessage) UnmarshalJSON(data []byte) error {
-	*x = SamplingMessage{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -419,8 +409,11 @@ func decodeSamplingMessageContentBlock(d *wire.Decoder) SamplingMessageContentBl
 
 // UnmarshalSamplingMessageContentBlock decodes a
 // [SamplingMessageContentBlock], with the members of all revisions.
-func UnmarshalSamplingMessageContentBlock(data []byte) (SamplingMessageContentBlock, error) {
-	return wire.UnmarshalUnion(data, decodeSamplingMessageContentBlock)
+func UnmarshalSamplingMessageContentBlock(data []byte) (v SamplingMessageContentBlock, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeSamplingMessageContentBlock(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -443,7 +436,6 @@ func (x UnknownSamplingMessageContentBlock) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownSamplingMessageContentBlock) UnmarshalJSON(data []byte) error {
-	*x = UnknownSamplingMessageContentBlock{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -471,8 +463,7 @@ func (x *ToolChoice) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"mode":`...)
 		b = e.Enum(b, string(x.Mode), toolChoiceModeEnum)
 	}
-	b = e.Extra(b, x.Extra, toolChoiceMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolChoiceMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -495,7 +486,6 @@ func (x ToolChoice) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolChoice) UnmarshalJSON(data []byte) error {
-	*x = ToolChoice{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -540,8 +530,7 @@ func (x *ToolResultContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, toolResultContentMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolResultContentMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -577,7 +566,6 @@ func (x ToolResultContent) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolResultContent) UnmarshalJSON(data []byte) error {
-	*x = ToolResultContent{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -609,8 +597,7 @@ func (x *ToolUseContent) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, toolUseContentMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolUseContentMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -641,6 +628,5 @@ func (x ToolUseContent) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolUseContent) UnmarshalJSON(data []byte) error {
-	*x = ToolUseContent{}
 	return wire.Unmarshal(data, x)
 }

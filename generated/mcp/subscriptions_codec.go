@@ -28,8 +28,7 @@ func (x *SubscriptionsListenRequest) AppendParams(b []byte, e *wire.Encoder) []b
 	b = append(b, `,"notifications":`...)
 	b = x.Notifications.AppendJSON(b, e)
 	b = wire.AppendMeta(b, e, x, x.Meta, wire.Always)
-	b = e.Extra(b, x.Extra, subscriptionsListenRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, subscriptionsListenRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -65,7 +64,6 @@ func (x SubscriptionsListenRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsListenRequest) UnmarshalJSON(data []byte) error {
-	*x = SubscriptionsListenRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -92,8 +90,7 @@ func (x *SubscriptionsListenResult) AppendJSON(b []byte, e *wire.Encoder) []byte
 		}
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, wire.Always)
-	b = e.Extra(b, x.Extra, subscriptionsListenResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, subscriptionsListenResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -119,7 +116,6 @@ func (x SubscriptionsListenResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsListenResult) UnmarshalJSON(data []byte) error {
-	*x = SubscriptionsListenResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -140,8 +136,7 @@ func (x *SubscriptionsAcknowledgedNotification) AppendParams(b []byte, e *wire.E
 	b = append(b, `,"notifications":`...)
 	b = x.Notifications.AppendJSON(b, e)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, subscriptionsAcknowledgedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, subscriptionsAcknowledgedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -177,7 +172,6 @@ func (x SubscriptionsAcknowledgedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionsAcknowledgedNotification) UnmarshalJSON(data []byte) error {
-	*x = SubscriptionsAcknowledgedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -213,8 +207,7 @@ func (x *SubscriptionFilter) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"toolsListChanged":`...)
 		b = wire.AppendBool(b, x.ToolsListChanged)
 	}
-	b = e.Extra(b, x.Extra, subscriptionFilterMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, subscriptionFilterMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -252,6 +245,5 @@ func (x SubscriptionFilter) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SubscriptionFilter) UnmarshalJSON(data []byte) error {
-	*x = SubscriptionFilter{}
 	return wire.Unmarshal(data, x)
 }

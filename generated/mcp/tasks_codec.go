@@ -32,8 +32,7 @@ func (x *CancelTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, cancelTaskRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, cancelTaskRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -69,7 +68,6 @@ func (x CancelTaskRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CancelTaskRequest) UnmarshalJSON(data []byte) error {
-	*x = CancelTaskRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -112,8 +110,7 @@ func (x *CancelTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, x.StatusMessage)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, cancelTaskResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, cancelTaskResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -153,7 +150,6 @@ func (x CancelTaskResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CancelTaskResult) UnmarshalJSON(data []byte) error {
-	*x = CancelTaskResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -174,8 +170,7 @@ func (x *GetTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getTaskRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getTaskRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -211,7 +206,6 @@ func (x GetTaskRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetTaskRequest) UnmarshalJSON(data []byte) error {
-	*x = GetTaskRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -254,8 +248,7 @@ func (x *GetTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, x.StatusMessage)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getTaskResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getTaskResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -295,7 +288,6 @@ func (x GetTaskResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetTaskResult) UnmarshalJSON(data []byte) error {
-	*x = GetTaskResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -318,8 +310,7 @@ func (x *ListTasksRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listTasksRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listTasksRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -355,7 +346,6 @@ func (x ListTasksRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListTasksRequest) UnmarshalJSON(data []byte) error {
-	*x = ListTasksRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -381,8 +371,7 @@ func (x *ListTasksResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.NextCursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listTasksResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listTasksResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -412,7 +401,6 @@ func (x ListTasksResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListTasksResult) UnmarshalJSON(data []byte) error {
-	*x = ListTasksResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -433,8 +421,7 @@ func (x *GetTaskPayloadRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getTaskPayloadRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getTaskPayloadRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -470,7 +457,6 @@ func (x GetTaskPayloadRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetTaskPayloadRequest) UnmarshalJSON(data []byte) error {
-	*x = GetTaskPayloadRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -488,8 +474,7 @@ func (x *GetTaskPayloadResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getTaskPayloadResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getTaskPayloadResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -513,7 +498,6 @@ func (x GetTaskPayloadResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetTaskPayloadResult) UnmarshalJSON(data []byte) error {
-	*x = GetTaskPayloadResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -556,8 +540,7 @@ func (x *TaskStatusNotification) AppendParams(b []byte, e *wire.Encoder) []byte 
 		b = wire.AppendString(b, x.StatusMessage)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, taskStatusNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskStatusNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -607,7 +590,6 @@ func (x TaskStatusNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TaskStatusNotification) UnmarshalJSON(data []byte) error {
-	*x = TaskStatusNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -628,8 +610,7 @@ func (x *CreateTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"task":`...)
 	b = x.Task.AppendJSON(b, e)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, createTaskResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, createTaskResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -655,7 +636,6 @@ func (x CreateTaskResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CreateTaskResult) UnmarshalJSON(data []byte) error {
-	*x = CreateTaskResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -674,8 +654,7 @@ func (x *RelatedTaskMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
-	b = e.Extra(b, x.Extra, relatedTaskMetadataMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, relatedTaskMetadataMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -698,7 +677,6 @@ func (x RelatedTaskMetadata) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *RelatedTaskMetadata) UnmarshalJSON(data []byte) error {
-	*x = RelatedTaskMetadata{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -739,8 +717,7 @@ func (x *Task) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"statusMessage":`...)
 		b = wire.AppendString(b, x.StatusMessage)
 	}
-	b = e.Extra(b, x.Extra, taskMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -777,7 +754,6 @@ func (x Task) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Task) UnmarshalJSON(data []byte) error {
-	*x = Task{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -800,8 +776,7 @@ func (x *TaskAugmentedRequestParams) AppendJSON(b []byte, e *wire.Encoder) []byt
 		b = x.Task.AppendJSON(b, e)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, taskAugmentedRequestParamsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskAugmentedRequestParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -828,7 +803,6 @@ func (x TaskAugmentedRequestParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TaskAugmentedRequestParams) UnmarshalJSON(data []byte) error {
-	*x = TaskAugmentedRequestParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -849,8 +823,7 @@ func (x *TaskMetadata) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"ttl":`...)
 		b = wire.AppendInt(b, *x.TTL)
 	}
-	b = e.Extra(b, x.Extra, taskMetadataMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskMetadataMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -873,7 +846,6 @@ func (x TaskMetadata) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TaskMetadata) UnmarshalJSON(data []byte) error {
-	*x = TaskMetadata{}
 	return wire.Unmarshal(data, x)
 }
 

@@ -49,8 +49,7 @@ func (x *CallToolRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = x.Task.AppendJSON(b, e)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, callToolRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, callToolRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -97,7 +96,6 @@ func (x CallToolRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CallToolRequest) UnmarshalJSON(data []byte) error {
-	*x = CallToolRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -134,8 +132,7 @@ func (x *CallToolResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.RawIn(b, x.StructuredContent, ``, from20250618to20251125)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, callToolResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, callToolResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -177,7 +174,6 @@ func (x CallToolResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CallToolResult) UnmarshalJSON(data []byte) error {
-	*x = CallToolResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -197,8 +193,7 @@ func (x *ListToolsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, since20260728)
-	b = e.Extra(b, x.Extra, listToolsRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listToolsRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -234,7 +229,6 @@ func (x ListToolsRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListToolsRequest) UnmarshalJSON(data []byte) error {
-	*x = ListToolsRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -280,8 +274,7 @@ func (x *ListToolsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listToolsResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listToolsResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -327,7 +320,6 @@ func (x ListToolsResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListToolsResult) UnmarshalJSON(data []byte) error {
-	*x = ListToolsResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -342,8 +334,7 @@ func (x *ToolListChangedNotification) AppendParams(b []byte, e *wire.Encoder) []
 	}
 	start := len(b)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, toolListChangedNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolListChangedNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -377,7 +368,6 @@ func (x ToolListChangedNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolListChangedNotification) UnmarshalJSON(data []byte) error {
-	*x = ToolListChangedNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -431,8 +421,7 @@ func (x *Tool) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"_meta":`...)
 		b = wire.AppendMap(b, e, x.Meta, appendRaw)
 	}
-	b = e.Extra(b, x.Extra, toolMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -473,7 +462,6 @@ func (x Tool) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Tool) UnmarshalJSON(data []byte) error {
-	*x = Tool{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -514,8 +502,7 @@ func (x *ToolAnnotations) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"title":`...)
 		b = wire.AppendString(b, x.Title)
 	}
-	b = e.Extra(b, x.Extra, toolAnnotationsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolAnnotationsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -552,7 +539,6 @@ func (x ToolAnnotations) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolAnnotations) UnmarshalJSON(data []byte) error {
-	*x = ToolAnnotations{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -573,8 +559,7 @@ func (x *ToolExecution) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"taskSupport":`...)
 		b = e.Enum(b, string(x.TaskSupport), taskSupportEnum)
 	}
-	b = e.Extra(b, x.Extra, toolExecutionMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, toolExecutionMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -597,6 +582,5 @@ func (x ToolExecution) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ToolExecution) UnmarshalJSON(data []byte) error {
-	*x = ToolExecution{}
 	return wire.Unmarshal(data, x)
 }

@@ -33,8 +33,7 @@ func (x *ReadResourceDirectoryRequest) AppendParams(b []byte, e *wire.Encoder) [
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, readResourceDirectoryRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, readResourceDirectoryRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -72,7 +71,6 @@ func (x ReadResourceDirectoryRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ReadResourceDirectoryRequest) UnmarshalJSON(data []byte) error {
-	*x = ReadResourceDirectoryRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -97,8 +95,7 @@ func (x *ReadResourceDirectoryResult) AppendJSON(b []byte, e *wire.Encoder) []by
 		b = wire.AppendString(b, *x.NextCursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, readResourceDirectoryResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, readResourceDirectoryResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -130,7 +127,6 @@ func (x ReadResourceDirectoryResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ReadResourceDirectoryResult) UnmarshalJSON(data []byte) error {
-	*x = ReadResourceDirectoryResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -148,8 +144,7 @@ func (x *GetSkillRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"uri":`...)
 	b = wire.AppendString(b, x.URI)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getSkillRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getSkillRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -185,7 +180,6 @@ func (x GetSkillRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetSkillRequest) UnmarshalJSON(data []byte) error {
-	*x = GetSkillRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -219,8 +213,7 @@ func (x *GetSkillResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getSkillResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getSkillResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -262,7 +255,6 @@ func (x GetSkillResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetSkillResult) UnmarshalJSON(data []byte) error {
-	*x = GetSkillResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -282,8 +274,7 @@ func (x *ListSkillsRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, *x.Cursor)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listSkillsRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listSkillsRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -319,7 +310,6 @@ func (x ListSkillsRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListSkillsRequest) UnmarshalJSON(data []byte) error {
-	*x = ListSkillsRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -358,8 +348,7 @@ func (x *ListSkillsResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = e.Int(b, x.TTLMs, 0, math.MaxInt64)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, listSkillsResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, listSkillsResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -405,7 +394,6 @@ func (x ListSkillsResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *ListSkillsResult) UnmarshalJSON(data []byte) error {
-	*x = ListSkillsResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -427,8 +415,7 @@ func (x *Skill) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = x.Frontmatter.AppendJSON(b, e)
 	b = append(b, `,"resources":`...)
 	b = e.Raw(b, x.Resources, `"dynamic"`)
-	b = e.Extra(b, x.Extra, skillMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, skillMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -455,7 +442,6 @@ func (x Skill) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Skill) UnmarshalJSON(data []byte) error {
-	*x = Skill{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -474,8 +460,7 @@ func (x *SkillFrontmatter) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendString(b, x.Name)
 	b = append(b, `,"description":`...)
 	b = wire.AppendString(b, x.Description)
-	b = e.Extra(b, x.Extra, skillFrontmatterMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, skillFrontmatterMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -500,7 +485,6 @@ func (x SkillFrontmatter) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SkillFrontmatter) UnmarshalJSON(data []byte) error {
-	*x = SkillFrontmatter{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -522,8 +506,7 @@ func (x *SkillResource) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = wire.AppendString(b, x.Digest)
 	b = append(b, `,"size":`...)
 	b = e.Int(b, x.Size, 0, math.MaxInt64)
-	b = e.Extra(b, x.Extra, skillResourceMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, skillResourceMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -550,7 +533,6 @@ func (x SkillResource) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SkillResource) UnmarshalJSON(data []byte) error {
-	*x = SkillResource{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -568,8 +550,7 @@ func (x *SkillsCapability) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"directoryRead":`...)
 		b = wire.AppendBool(b, x.DirectoryRead)
 	}
-	b = e.Extra(b, x.Extra, skillsCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, skillsCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -595,6 +576,5 @@ func (x SkillsCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *SkillsCapability) UnmarshalJSON(data []byte) error {
-	*x = SkillsCapability{}
 	return wire.Unmarshal(data, x)
 }

@@ -26,8 +26,7 @@ func (x *CancelTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, cancelTaskRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, cancelTaskRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -63,7 +62,6 @@ func (x CancelTaskRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CancelTaskRequest) UnmarshalJSON(data []byte) error {
-	*x = CancelTaskRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -80,8 +78,7 @@ func (x *CancelTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
 	b = append(b, `,"resultType":"complete"`...)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, cancelTaskResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, cancelTaskResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -107,7 +104,6 @@ func (x CancelTaskResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CancelTaskResult) UnmarshalJSON(data []byte) error {
-	*x = CancelTaskResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -125,8 +121,7 @@ func (x *GetTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getTaskRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getTaskRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -162,7 +157,6 @@ func (x GetTaskRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetTaskRequest) UnmarshalJSON(data []byte) error {
-	*x = GetTaskRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -219,7 +213,6 @@ func (x *GetTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, x.StatusMessage)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, getTaskResultMembers)
 	switch x.Status {
 	case "input_required":
 		if !(x.InputRequests != nil) {
@@ -234,7 +227,7 @@ func (x *GetTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 			return e.Missing(b, "error")
 		}
 	}
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, getTaskResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -307,7 +300,6 @@ func (x GetTaskResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *GetTaskResult) UnmarshalJSON(data []byte) error {
-	*x = GetTaskResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -328,8 +320,7 @@ func (x *UpdateTaskRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"taskId":`...)
 	b = wire.AppendString(b, x.TaskID)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, updateTaskRequestMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, updateTaskRequestMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -376,7 +367,6 @@ func (x UpdateTaskRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UpdateTaskRequest) UnmarshalJSON(data []byte) error {
-	*x = UpdateTaskRequest{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -393,8 +383,7 @@ func (x *UpdateTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
 	b = append(b, `,"resultType":"complete"`...)
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, updateTaskResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, updateTaskResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -420,7 +409,6 @@ func (x UpdateTaskResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UpdateTaskResult) UnmarshalJSON(data []byte) error {
-	*x = UpdateTaskResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -475,8 +463,7 @@ func (x *TaskStatusNotification) AppendParams(b []byte, e *wire.Encoder) []byte 
 		b = wire.AppendString(b, x.StatusMessage)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, taskStatusNotificationMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskStatusNotificationMembers)
 }
 
 // DecodeParams implements [wire.Params].
@@ -543,7 +530,6 @@ func (x TaskStatusNotification) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TaskStatusNotification) UnmarshalJSON(data []byte) error {
-	*x = TaskStatusNotification{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -580,8 +566,7 @@ func (x *CancelledTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"statusMessage":`...)
 		b = wire.AppendString(b, x.StatusMessage)
 	}
-	b = e.Extra(b, x.Extra, cancelledTaskMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, cancelledTaskMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -628,7 +613,6 @@ func (x CancelledTask) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CancelledTask) UnmarshalJSON(data []byte) error {
-	*x = CancelledTask{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -668,8 +652,7 @@ func (x *CompletedTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"statusMessage":`...)
 		b = wire.AppendString(b, x.StatusMessage)
 	}
-	b = e.Extra(b, x.Extra, completedTaskMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, completedTaskMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -718,7 +701,6 @@ func (x CompletedTask) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CompletedTask) UnmarshalJSON(data []byte) error {
-	*x = CompletedTask{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -760,8 +742,7 @@ func (x *CreateTaskResult) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = wire.AppendString(b, x.StatusMessage)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, createTaskResultMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, createTaskResultMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -813,7 +794,6 @@ func (x CreateTaskResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *CreateTaskResult) UnmarshalJSON(data []byte) error {
-	*x = CreateTaskResult{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -847,8 +827,11 @@ func decodeDetailedTask(d *wire.Decoder) DetailedTask {
 
 // UnmarshalDetailedTask decodes a [DetailedTask], with the members of all
 // revisions.
-func UnmarshalDetailedTask(data []byte) (DetailedTask, error) {
-	return wire.UnmarshalUnion(data, decodeDetailedTask)
+func UnmarshalDetailedTask(data []byte) (v DetailedTask, err error) {
+	err = wire.UnmarshalUnion(data, func(d *wire.Decoder) {
+		v = decodeDetailedTask(d)
+	})
+	return v, err
 }
 
 // AppendJSON implements [wire.Value].
@@ -871,7 +854,6 @@ func (x UnknownDetailedTask) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *UnknownDetailedTask) UnmarshalJSON(data []byte) error {
-	*x = UnknownDetailedTask{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -911,8 +893,7 @@ func (x *FailedTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"statusMessage":`...)
 		b = wire.AppendString(b, x.StatusMessage)
 	}
-	b = e.Extra(b, x.Extra, failedTaskMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, failedTaskMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -961,7 +942,6 @@ func (x FailedTask) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *FailedTask) UnmarshalJSON(data []byte) error {
-	*x = FailedTask{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1001,8 +981,7 @@ func (x *InputRequiredTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"statusMessage":`...)
 		b = wire.AppendString(b, x.StatusMessage)
 	}
-	b = e.Extra(b, x.Extra, inputRequiredTaskMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, inputRequiredTaskMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1051,7 +1030,6 @@ func (x InputRequiredTask) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *InputRequiredTask) UnmarshalJSON(data []byte) error {
-	*x = InputRequiredTask{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1089,8 +1067,7 @@ func (x *Task) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"statusMessage":`...)
 		b = wire.AppendString(b, x.StatusMessage)
 	}
-	b = e.Extra(b, x.Extra, taskMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1137,7 +1114,6 @@ func (x Task) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *Task) UnmarshalJSON(data []byte) error {
-	*x = Task{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1200,7 +1176,6 @@ func (x *TaskStatusNotificationParams) AppendJSON(b []byte, e *wire.Encoder) []b
 		b = wire.AppendString(b, x.StatusMessage)
 	}
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
-	b = e.Extra(b, x.Extra, taskStatusNotificationParamsMembers)
 	switch x.Status {
 	case "input_required":
 		if !(x.InputRequests != nil) {
@@ -1215,7 +1190,7 @@ func (x *TaskStatusNotificationParams) AppendJSON(b []byte, e *wire.Encoder) []b
 			return e.Missing(b, "error")
 		}
 	}
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskStatusNotificationParamsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1286,7 +1261,6 @@ func (x TaskStatusNotificationParams) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TaskStatusNotificationParams) UnmarshalJSON(data []byte) error {
-	*x = TaskStatusNotificationParams{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1304,8 +1278,7 @@ func (x *TaskSubscriptionAcknowledgedNotifications) AppendJSON(b []byte, e *wire
 		b = append(b, `,"taskIds":`...)
 		b = wire.AppendStrings(b, x.TaskIDs)
 	}
-	b = e.Extra(b, x.Extra, taskSubscriptionAcknowledgedNotificationsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskSubscriptionAcknowledgedNotificationsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1328,7 +1301,6 @@ func (x TaskSubscriptionAcknowledgedNotifications) MarshalJSON() ([]byte, error)
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TaskSubscriptionAcknowledgedNotifications) UnmarshalJSON(data []byte) error {
-	*x = TaskSubscriptionAcknowledgedNotifications{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1346,8 +1318,7 @@ func (x *TaskSubscriptionNotifications) AppendJSON(b []byte, e *wire.Encoder) []
 		b = append(b, `,"taskIds":`...)
 		b = wire.AppendStrings(b, x.TaskIDs)
 	}
-	b = e.Extra(b, x.Extra, taskSubscriptionNotificationsMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, taskSubscriptionNotificationsMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1370,7 +1341,6 @@ func (x TaskSubscriptionNotifications) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TaskSubscriptionNotifications) UnmarshalJSON(data []byte) error {
-	*x = TaskSubscriptionNotifications{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1382,8 +1352,7 @@ func (x *TasksExtensionCapability) AppendJSON(b []byte, e *wire.Encoder) []byte 
 		return e.Missing(b, "TasksExtensionCapability")
 	}
 	start := len(b)
-	b = e.Extra(b, x.Extra, tasksExtensionCapabilityMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, tasksExtensionCapabilityMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1404,7 +1373,6 @@ func (x TasksExtensionCapability) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *TasksExtensionCapability) UnmarshalJSON(data []byte) error {
-	*x = TasksExtensionCapability{}
 	return wire.Unmarshal(data, x)
 }
 
@@ -1441,8 +1409,7 @@ func (x *WorkingTask) AppendJSON(b []byte, e *wire.Encoder) []byte {
 		b = append(b, `,"statusMessage":`...)
 		b = wire.AppendString(b, x.StatusMessage)
 	}
-	b = e.Extra(b, x.Extra, workingTaskMembers)
-	return wire.CloseObject(b, start)
+	return e.EndObject(b, start, x.Extra, workingTaskMembers)
 }
 
 // DecodeJSON implements [wire.Value].
@@ -1489,7 +1456,6 @@ func (x WorkingTask) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.
 func (x *WorkingTask) UnmarshalJSON(data []byte) error {
-	*x = WorkingTask{}
 	return wire.Unmarshal(data, x)
 }
 

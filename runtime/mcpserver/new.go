@@ -55,7 +55,6 @@ func handleValue[Req any, P interface {
 }](m *peer.Mux, h func(context.Context, P) (wire.Value, error)) {
 	m.Add(peer.Route{
 		New:   func() peer.Message { return P(new(Req)) },
-		Is:    func(m peer.Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, req peer.Message) (wire.Value, error) { return h(ctx, req.(P)) },
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"sort"
 
@@ -15,11 +16,14 @@ import (
 type Route struct {
 	// New returns an empty message, for decoding params.
 	New func() Message
-	// Is reports whether a message has the type that New returns.
-	Is func(Message) bool
 	// Serve handles a message of the type that New returns. The result is nil for a notification.
 	Serve func(ctx context.Context, m Message) (wire.Value, error)
+
+	message reflect.Type // the type that New returns; nil before the route is registered
 }
+
+// Is reports whether a message has the type that New returns. The route must be one of a [Mux].
+func (r Route) Is(m Message) bool { return m != nil && reflect.TypeOf(m) == r.message }
 
 // Mux finds the handler of a method. The zero Mux is empty. Handlers must be registered before it
 // is used; afterwards it is safe for concurrent use.
@@ -36,7 +40,6 @@ func Handle[Req any, P interface {
 }, R wire.Value](m *Mux, h func(context.Context, P) (R, error)) {
 	m.add(h != nil, Route{
 		New: func() Message { return P(new(Req)) },
-		Is:  func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, req Message) (wire.Value, error) {
 			res, err := h(ctx, req.(P))
 			if err != nil {
@@ -55,7 +58,6 @@ func HandleNotification[N any, P interface {
 }](m *Mux, h func(context.Context, P) error) {
 	m.add(h != nil, Route{
 		New:   func() Message { return P(new(N)) },
-		Is:    func(m Message) bool { _, ok := m.(P); return ok },
 		Serve: func(ctx context.Context, n Message) (wire.Value, error) { return nil, h(ctx, n.(P)) },
 	})
 }
@@ -63,7 +65,7 @@ func HandleNotification[N any, P interface {
 // Add registers a route for the method of its messages. It is for handlers that do not fit
 // [Handle], for example because their results have been encoded before. It panics if a function is
 // nil or the method has a handler.
-func (m *Mux) Add(r Route) { m.add(r.Is != nil && r.Serve != nil, r) }
+func (m *Mux) Add(r Route) { m.add(r.Serve != nil, r) }
 
 func (m *Mux) add(complete bool, r Route) {
 	if r.New == nil {
@@ -83,6 +85,7 @@ func (m *Mux) add(complete bool, r Route) {
 	if *routes == nil {
 		*routes = make(map[string]Route)
 	}
+	r.message = reflect.TypeOf(of)
 	(*routes)[method] = r
 }
 

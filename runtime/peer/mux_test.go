@@ -107,12 +107,14 @@ func TestAdd(t *testing.T) {
 	var mux peer.Mux
 	route := peer.Route{
 		New:   func() peer.Message { return new(ask) },
-		Is:    func(m peer.Message) bool { _, ok := m.(*ask); return ok },
 		Serve: func(context.Context, peer.Message) (wire.Value, error) { return &answer{"encoded"}, nil },
 	}
 	mux.Add(route)
 	added, ok := mux.Route("test/ask")
 	require.True(t, ok)
+	require.True(t, added.Is(&ask{}))
+	require.False(t, added.Is(nil))
+	require.False(t, route.Is(&ask{}), "not registered")
 	res, err := added.Serve(t.Context(), added.New())
 	require.NoError(t, err)
 	require.Equal(t, &answer{"encoded"}, res)

@@ -174,6 +174,10 @@ const maxEmptyPages = 1000
 // iteration starts with the page that req requests; nil requests the first page. It stops at the
 // first error. It also ends if a cursor is repeated or 1,000 consecutive pages are empty, because
 // it might never end otherwise. Pages does not change req.
+//
+// It is not inlined, because each caller would have the functions that it returns again.
+//
+//go:noinline
 func Pages[Req, T any](req *Req, set func(*Req, *string), fetch func(*Req) ([]T, *string, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var next Req

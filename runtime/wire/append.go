@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"math/bits"
 	"slices"
@@ -56,6 +57,15 @@ func CloseObject(b []byte, start int) []byte {
 	}
 	b[start] = '{'
 	return append(b, '}')
+}
+
+// EndObject appends extra members, as [Encoder.Extra] does, and ends the object, as
+// [CloseObject] does.
+func (e *Encoder) EndObject(b []byte, start int, extra map[string]json.RawMessage, m *Members) []byte {
+	if len(extra) > 0 {
+		b = e.extra(b, extra, m)
+	}
+	return CloseObject(b, start)
 }
 
 // AppendStructs appends a list of values as an array. A nil list is an empty array.

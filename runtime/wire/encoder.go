@@ -73,7 +73,8 @@ func (e *Encoder) FailWith(b []byte, err error) {
 	}
 }
 
-// Missing fails with an error that what is required and not set. It returns b.
+// Missing fails with an error that what is required and not set. It returns b. It is not inlined,
+// because nearly every encoder calls it.
 //
 //go:noinline
 func (e *Encoder) Missing(b []byte, what string) []byte {
@@ -81,7 +82,8 @@ func (e *Encoder) Missing(b []byte, what string) []byte {
 	return b
 }
 
-// Lacks fails with an error that the revision does not have what. It returns b.
+// Lacks fails with an error that the revision does not have what. It returns b. It is not inlined,
+// like Missing.
 //
 //go:noinline
 func (e *Encoder) Lacks(b []byte, what string) []byte {

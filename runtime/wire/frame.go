@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"reflect"
 )
 
 // Frame describes how to write or read one message. A nil *Frame is equivalent to
@@ -137,7 +138,7 @@ func DecodeParams(data []byte, f *Frame, p Params) error {
 }
 
 // Marshal returns v as JSON in the all-revisions form. Generated MarshalJSON
-// methods call it.
+// methods call it. It is not inlined, because programs have more than a hundred of them.
 //
 //go:noinline
 func Marshal(v Value) ([]byte, error) {
@@ -148,8 +149,9 @@ func Marshal(v Value) ([]byte, error) {
 	return b, nil
 }
 
-// Unmarshal reads v from data in the all-revisions form. Generated UnmarshalJSON
-// methods call it.
-//
-//go:noinline
-func Unmarshal(data []byte, v Value) error { return Decode(data, nil, v) }
+// Unmarshal sets v, which is a pointer, to its zero value, and reads it from data in the
+// all-revisions form. Generated UnmarshalJSON methods call it.
+func Unmarshal(data []byte, v Value) error {
+	reflect.ValueOf(v).Elem().SetZero()
+	return Decode(data, nil, v)
+}

@@ -492,7 +492,7 @@ func (x *value) DecodeJSON(d *wire.Decoder)                  { x.decode(d) }
 
 // decode calls f to read data in the all-revisions form.
 func decode(data string, f func(*wire.Decoder)) error {
-	return wire.Unmarshal([]byte(data), &value{decode: f})
+	return wire.Decode([]byte(data), nil, &value{decode: f})
 }
 
 // encode returns the output of f in the all-revisions form.

@@ -24,11 +24,9 @@ func (d *Decoder) Discriminator(union, key string, optional bool) string {
 	return text
 }
 
-// UnmarshalUnion reads a value of a union in the all-revisions form. It calls
-// decode to read the value.
-func UnmarshalUnion[T any](data []byte, decode func(*Decoder) T) (v T, err error) {
-	err = Unmarshal(data, &unionValue{decode: func(d *Decoder) { v = decode(d) }})
-	return v, err
+// UnmarshalUnion calls decode to read a value of a union from data, in the all-revisions form.
+func UnmarshalUnion(data []byte, decode func(*Decoder)) error {
+	return Decode(data, nil, &unionValue{decode: decode})
 }
 
 // unionValue adapts a union to [Value], for reading.

@@ -108,7 +108,6 @@ func (g *generator) stdJSON(f *jen.File, name string) {
 	f.Line()
 	f.Comment("UnmarshalJSON implements [json.Unmarshaler], with the members of all revisions.")
 	f.Func().Params(jen.Id("x").Op("*").Id(name)).Id("UnmarshalJSON").Params(jen.Id("data").Index().Byte()).Error().Block(
-		jen.Op("*").Id("x").Op("=").Id(name).Values(),
 		jen.Return(jen.Qual(wirePkg, "Unmarshal").Call(jen.Id("data"), jen.Id("x"))))
 	f.Line()
 }
@@ -209,8 +208,10 @@ func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 	})
 	f.Line()
 	f.Add(comment("Unmarshal"+t.Name, fmt.Sprintf("decodes %s, with the members of all revisions.", a(t.Name)), ""))
-	f.Func().Id("Unmarshal"+t.Name).Params(jen.Id("data").Index().Byte()).Params(jen.Id(t.Name), jen.Error()).Block(
-		jen.Return(jen.Qual(wirePkg, "UnmarshalUnion").Call(jen.Id("data"), jen.Id("decode"+t.Name))))
+	f.Func().Id("Unmarshal"+t.Name).Params(jen.Id("data").Index().Byte()).Params(jen.Id("v").Id(t.Name), jen.Id("err").Error()).Block(
+		jen.Id("err").Op("=").Qual(wirePkg, "UnmarshalUnion").Call(jen.Id("data"), jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(
+			jen.Id("v").Op("=").Id("decode"+t.Name).Call(jen.Id("d")))),
+		jen.Return(jen.Id("v"), jen.Id("err")))
 	f.Line()
 }
 

@@ -34,14 +34,14 @@ func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		for _, field := range s.Fields {
 			g.appendMember(d, t, s, field)
 		}
-		d.Id("b").Op("=").Id("e").Dot("Extra").Call(jen.Id("b"), jen.Id("x").Dot("Extra"), jen.Id(membersVar(t)))
+		closed := jen.Id("e").Dot("EndObject").Call(jen.Id("b"), jen.Id("start"), jen.Id("x").Dot("Extra"), jen.Id(membersVar(t)))
 		if s.Role == ir.Meta {
-			d.Id("b").Op("=").Id("e").Dot("Overlay").Call(jen.Id("b"))
+			d.Id("b").Op("=").Id("e").Dot("Extra").Call(jen.Id("b"), jen.Id("x").Dot("Extra"), jen.Id(membersVar(t)))
+			closed = jen.Qual(wirePkg, "CloseObject").Call(jen.Id("e").Dot("Overlay").Call(jen.Id("b")), jen.Id("start"))
 		}
 		g.checkCases(d, s, func(field *ir.Field) jen.Code {
 			return jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(field.JSON)))
 		})
-		closed := jen.Qual(wirePkg, "CloseObject").Call(jen.Id("b"), jen.Id("start"))
 		if len(s.Checks) > 0 {
 			d.Id("b").Op("=").Add(closed)
 			for _, v := range s.Checks {

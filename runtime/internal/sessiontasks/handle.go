@@ -22,7 +22,6 @@ func (t *Table) Register(mux *peer.Mux) {
 	peer.Handle(mux, t.cancelTask)
 	mux.Add(peer.Route{
 		New: func() peer.Message { return new(mcp.GetTaskPayloadRequest) },
-		Is:  func(m peer.Message) bool { _, ok := m.(*mcp.GetTaskPayloadRequest); return ok },
 		Serve: func(ctx context.Context, m peer.Message) (wire.Value, error) {
 			return t.payload(ctx, m.(*mcp.GetTaskPayloadRequest))
 		},
