@@ -7,7 +7,8 @@
 //   - The client connects when it is initialized, and negotiates the newest revision that both sides
 //     support.
 //   - Results are validated, and limits on sizes and time are on.
-//   - The client answers no requests of servers, and passes no notifications on.
+//   - The client answers no requests of servers. It passes notifications on only to handlers that are
+//     registered before it is initialized, and no notifications about resources and tasks.
 package client
 
 import (
@@ -51,8 +52,9 @@ var errNotInitialized = errors.New("client: not initialized")
 type Client struct {
 	transport transport.Interface
 
-	mu  sync.Mutex
-	kit *mcpclient.Client // nil until the client is initialized
+	mu       sync.Mutex
+	handlers []func(mcp.JSONRPCNotification)
+	kit      *mcpclient.Client // nil until the client is initialized
 }
 
 // NewClient returns a client that is not connected yet.
@@ -69,6 +71,22 @@ func NewStdioMCPClient(command string, env []string, args ...string) (*Client, e
 	return NewClient(transport.NewStdio(command, env, args...)), nil
 }
 
+// NewSSEMCPClient returns a client of the server at a URL, with the transport HTTP+SSE.
+func NewSSEMCPClient(baseURL string, options ...transport.ClientOption) (*Client, error) {
+	t, err := transport.NewSSE(baseURL, options...)
+	return NewClient(t), err
+}
+
+// WithHeaders sets headers of all HTTP requests of [NewSSEMCPClient].
+func WithHeaders(headers map[string]string) transport.ClientOption {
+	return transport.WithHeaders(headers)
+}
+
+// WithHTTPClient sets the client that sends the HTTP requests of [NewSSEMCPClient].
+func WithHTTPClient(client *http.Client) transport.ClientOption {
+	return transport.WithHTTPClient(client)
+}
+
 type inProcess struct{ server *server.MCPServer }
 
 func (t inProcess) Endpoint() mcpclient.Endpoint { return mcpclient.InProcess(t.server.Kit()) }
@@ -81,6 +99,39 @@ func NewInProcessClient(server *server.MCPServer) (*Client, error) {
 // Start does nothing: [Client.Initialize] connects to the server.
 func (c *Client) Start(context.Context) error { return nil }
 
+// OnNotification registers a handler of notifications. It must be called before [Client.Initialize].
+// The handlers are called one after another.
+func (c *Client) OnNotification(handler func(notification mcp.JSONRPCNotification)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handlers = append(c.handlers, handler)
+}
+
+// listen passes notifications on to the handlers.
+func (c *Client) listen(opts *mcpclient.Options) {
+	opts.OnLog = passOn[*kit.LoggingMessageNotification](c.handlers)
+	opts.OnToolListChanged = passOn[*kit.ToolListChangedNotification](c.handlers)
+	opts.OnPromptListChanged = passOn[*kit.PromptListChangedNotification](c.handlers)
+	opts.OnResourceListChanged = passOn[*kit.ResourceListChangedNotification](c.handlers)
+	opts.OnElicitComplete = passOn[*kit.ElicitationCompleteNotification](c.handlers)
+	opts.Handlers = func(mux *peer.Mux) {
+		kit.HandleProgress(mux, passOn[*kit.ProgressNotification](c.handlers))
+	}
+}
+
+func passOn[N peer.Message](handlers []func(mcp.JSONRPCNotification)) func(context.Context, N) error {
+	return func(_ context.Context, from N) error {
+		n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
+		if err := recode(from, &n.Notification); err != nil {
+			return err
+		}
+		for _, handle := range handlers {
+			handle(n)
+		}
+		return nil
+	}
+}
+
 // Initialize connects to the server. Only the description of the client is used. It must be called
 // once, before all other requests.
 func (c *Client) Initialize(ctx context.Context, request mcp.InitializeRequest) (*mcp.InitializeResult, error) {
@@ -90,8 +141,11 @@ func (c *Client) Initialize(ctx context.Context, request mcp.InitializeRequest) 
 		return nil, errors.New("client: already initialized")
 	}
 	opts := &mcpclient.Options{}
+	if len(c.handlers) > 0 {
+		c.listen(opts)
+	}
 	if request.Params.ClientInfo.Name != "" {
-		if err := toKit(request.Params.ClientInfo, &opts.Info); err != nil {
+		if err := recode(request.Params.ClientInfo, &opts.Info); err != nil {
 			return nil, err
 		}
 	}
@@ -236,16 +290,12 @@ func send[To any, From wire.Value](ctx context.Context, c *Client, header http.H
 
 // convert converts a value of the kit to a type of package mcp.
 func convert[To any](from any) (*To, error) {
-	data, err := json.Marshal(from)
-	if err != nil {
-		return nil, err
-	}
 	to := new(To)
-	return to, json.Unmarshal(data, to)
+	return to, recode(from, to)
 }
 
-// toKit converts a value of package mcp to a type of the kit.
-func toKit(from, to any) error {
+// recode converts a value of package mcp to a type of the kit, or the reverse.
+func recode(from, to any) error {
 	data, err := json.Marshal(from)
 	if err != nil {
 		return err

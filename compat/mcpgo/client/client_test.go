@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,8 +15,8 @@ import (
 	"github.com/mcpwright/mcp/compat/mcpgo/server"
 )
 
-func newServer() *server.MCPServer {
-	s := server.NewMCPServer("test", "1.0.0", server.WithPaginationLimit(1), server.WithInstructions("Call a."))
+func newServer(opts ...server.ServerOption) *server.MCPServer {
+	s := server.NewMCPServer("test", "1.0.0", append(opts, server.WithPaginationLimit(1), server.WithInstructions("Call a."))...)
 	for _, name := range []string{"a", "b"} {
 		s.AddTool(mcp.NewTool(name), func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.NewToolResultText(req.Params.Name + req.GetString("text", "") + req.Header.Get("User")), nil
@@ -59,11 +60,17 @@ func equal[T comparable](t *testing.T, got, want T) {
 func TestRequests(t *testing.T) {
 	srv := server.NewTestStreamableHTTPServer(newServer())
 	t.Cleanup(srv.Close)
+	sse := server.NewTestServer(newServer())
+	t.Cleanup(sse.Close)
 	for name, connect := range map[string]func() (*client.Client, error){
 		"in process": func() (*client.Client, error) { return client.NewInProcessClient(newServer()) },
 		"http": func() (*client.Client, error) {
 			return client.NewStreamableHttpClient(srv.URL, transport.WithHTTPHeaders(map[string]string{"User": "me"}))
 		},
+		"sse": func() (*client.Client, error) {
+			return client.NewSSEMCPClient(sse.URL+"/sse", client.WithHeaders(map[string]string{"User": "me"}), client.WithHTTPClient(sse.Client()))
+		},
+		"streams": func() (*client.Client, error) { return overStreams(t, newServer()), nil },
 		"stdio": func() (*client.Client, error) {
 			return client.NewStdioMCPClient(os.Args[0], []string{"CLIENT_TEST_SERVER=1"})
 		},
@@ -86,7 +93,7 @@ func TestRequests(t *testing.T) {
 			call := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "a", Arguments: map[string]any{"text": "!"}}}
 			result, err := c.CallTool(ctx, call)
 			check(t, err)
-			user := map[bool]string{true: "me"}[name == "http"]
+			user := map[bool]string{true: "me"}[name == "http" || name == "sse"]
 			equal(t, result.Content[0].(mcp.TextContent).Text, "a!"+user)
 			prompts, err := c.ListPrompts(ctx, mcp.ListPromptsRequest{})
 			check(t, err)
@@ -109,6 +116,50 @@ func TestRequests(t *testing.T) {
 			check(t, c.Close())
 		})
 	}
+}
+
+// overStreams returns a client of a server that serves two pipes.
+func overStreams(t *testing.T, s *server.MCPServer) *client.Client {
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	served := make(chan struct{})
+	go func() { // ends when the client closes its stream, or with the test
+		defer close(served)
+		_ = server.NewStdioServer(s).Listen(t.Context(), serverIn, serverOut)
+	}()
+	t.Cleanup(func() { <-served })
+	to := transport.NewIO(clientIn, clientOut, nil)
+	check(t, to.Start(t.Context()))
+	t.Cleanup(func() { check(t, to.Close()) })
+	return client.NewClient(to)
+}
+
+func TestOnNotification(t *testing.T) {
+	s := newServer(server.WithLogging())
+	srv := server.NewTestStreamableHTTPServer(s)
+	t.Cleanup(srv.Close)
+	s.AddTool(mcp.NewTool("more"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.AddTool(mcp.NewTool("added"), nil)
+		return mcp.NewToolResultText("done"), s.SendNotificationToClient(ctx, "notifications/message", map[string]any{"level": "error", "data": "full"})
+	})
+	c, err := client.NewStreamableHttpClient(srv.URL, transport.WithContinuousListening())
+	check(t, err)
+	got := make(chan mcp.JSONRPCNotification, 9)
+	c.OnNotification(func(n mcp.JSONRPCNotification) { got <- n })
+	_, err = c.Initialize(t.Context(), mcp.InitializeRequest{})
+	check(t, err)
+	_, err = c.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "more"}})
+	check(t, err)
+	all := map[string]mcp.JSONRPCNotification{}
+	for range 2 {
+		n := <-got
+		all[n.Method] = n
+	}
+	if _, ok := all[mcp.MethodNotificationToolsListChanged]; !ok {
+		t.Errorf("got %v", all)
+	}
+	equal(t, all["notifications/message"].Params.AdditionalFields["data"], any("full"))
+	check(t, c.Close())
 }
 
 func TestErrors(t *testing.T) {
