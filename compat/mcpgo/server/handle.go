@@ -118,7 +118,7 @@ func (s *MCPServer) handleResources(ctx context.Context, in *peer.Inbound, next 
 	if s.ListResources()[req.URI] != nil || len(templates) == 0 {
 		return next.Handle(ctx, in)
 	}
-	t, vars, err := matchTemplate(templates, req.URI)
+	t, vars, err := s.matchTemplate(templates, req.URI)
 	switch {
 	case err != nil:
 		return peer.Reply{}, err

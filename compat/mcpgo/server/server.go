@@ -112,6 +112,7 @@ type MCPServer struct {
 	prompts       map[string]ServerPrompt
 	sessions      map[string]ClientSession
 	notifications map[string]NotificationHandlerFunc
+	matchers      map[string]*mcpserver.Server // by their templates
 }
 
 // ServerOption configures a server.
@@ -128,6 +129,7 @@ func NewMCPServer(name, version string, opts ...ServerOption) *MCPServer {
 		prompts:       map[string]ServerPrompt{},
 		sessions:      map[string]ClientSession{},
 		notifications: map[string]NotificationHandlerFunc{},
+		matchers:      map[string]*mcpserver.Server{},
 	}
 	s.opts.Validation = mcpserver.ValidateOff
 	for _, opt := range opts {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
@@ -229,26 +231,63 @@ func (s *MCPServer) notifyChanged(session ClientSession, method string) {
 	}
 }
 
+// templateMatch is the result of [MCPServer.matchTemplate]. The context of the request has it.
+type templateMatch struct {
+	template string // or empty
+	vars     mcpserver.Variables
+}
+
+type templateMatchKey struct{}
+
 // matchTemplate returns the resource template that matches a URI and the values of its variables, or
 // nil. The rules are the same as for the templates of a server, because it asks a server that has only
 // these templates.
-func matchTemplate(templates map[string]ServerResourceTemplate, uri string) (found *ServerResourceTemplate, vars mcpserver.Variables, err error) {
-	s := mcpserver.New(kit.Implementation{Name: "templates", Version: "0"}, nil)
-	for _, t := range templates {
-		err := addTemplate(s, t, func(_ context.Context, _ *kit.ReadResourceRequest, v mcpserver.Variables) (*kit.ReadResourceResult, error) {
-			found, vars = &t, v
-			return &kit.ReadResourceResult{Contents: []kit.ResourceContents{}}, nil
-		})
-		if err != nil {
-			return nil, nil, err
-		}
+func (s *MCPServer) matchTemplate(templates map[string]ServerResourceTemplate, uri string) (*ServerResourceTemplate, mcpserver.Variables, error) {
+	matcher, err := s.matcher(slices.Sorted(maps.Keys(templates)))
+	if err != nil {
+		return nil, nil, err
 	}
+	var match templateMatch
+	ctx := context.WithValue(context.Background(), templateMatchKey{}, &match)
 	conn := connection.NewForRequest(kit.Revision20251125, nil, nil, nil)
-	defer conn.Close(context.Background())
+	defer conn.Close(ctx)
 	req := &kit.ReadResourceRequest{URI: uri}
 	in := &peer.Inbound{Method: req.Method(), ID: wire.IntID(1), Message: req, Frame: &wire.Frame{Revision: kit.Revision20251125}}
-	_, _ = s.Dispatcher().Serve(context.Background(), conn, in) // the error means that no template matches
-	return found, vars, nil
+	_, _ = matcher.Dispatcher().Serve(ctx, conn, in) // the error means that no template matches
+	if t, ok := templates[match.template]; ok {
+		return &t, match.vars, nil
+	}
+	return nil, nil, nil
+}
+
+// maxMatchers limits the number of servers in MCPServer.matchers.
+const maxMatchers = 100
+
+// matcher returns a server that has only the given templates, and stores the match in the context of a
+// request. Sessions with the same templates share it.
+func (s *MCPServer) matcher(templates []string) (*mcpserver.Server, error) {
+	key := strings.Join(templates, "\n")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if matcher := s.matchers[key]; matcher != nil {
+		return matcher, nil
+	}
+	matcher := mcpserver.New(kit.Implementation{Name: "templates", Version: "0"}, nil)
+	for _, text := range templates {
+		err := matcher.TryAddResourceTemplate(&kit.ResourceTemplate{URITemplate: text},
+			func(ctx context.Context, _ *kit.ReadResourceRequest, vars mcpserver.Variables) (*kit.ReadResourceResult, error) {
+				*ctx.Value(templateMatchKey{}).(*templateMatch) = templateMatch{text, vars}
+				return &kit.ReadResourceResult{Contents: []kit.ResourceContents{}}, nil
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(s.matchers) >= maxMatchers {
+		clear(s.matchers)
+	}
+	s.matchers[key] = matcher
+	return matcher, nil
 }
 
 // addTemplate adds a resource template to a server of the kit.
