@@ -395,3 +395,11 @@ func TestSchemaWithPatternOfECMAScript(t *testing.T) {
 	s.AddTool(mcp.NewToolWithRawSchema("echo", "", json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","pattern":"^(?!x)"}}}`)), echo)
 	equal(t, call(t, handshake(t, s), "echo", `{"text":"a"}`), "a")
 }
+
+// Programs start to listen and stop at once in tests, with streams that cannot be read.
+func TestListenWithEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := server.NewStdioServer(server.NewMCPServer("test", "1.0.0")).Listen(ctx, nil, nil)
+	equal(t, err, context.Canceled)
+}

@@ -42,13 +42,17 @@ func WithStdioContextFunc(fn StdioContextFunc) StdioOption {
 }
 
 // Listen serves the client until it closes the input, or until ctx ends; then it returns the error
-// of ctx. Listen closes streams that have a method Close. If it serves [os.Stdin] and [os.Stdout],
-// everything else that the process prints to [os.Stdout] goes to standard error.
+// of ctx. If ctx has ended before, that is all that Listen does. Otherwise it closes streams that have a
+// method Close. If it serves [os.Stdin] and [os.Stdout], everything else that the process prints to
+// [os.Stdout] goes to standard error.
 func (s *StdioServer) Listen(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if s.contextFunc != nil {
 		ctx = s.contextFunc(ctx)
 	}
-	var err error
+	err := ctx.Err()
+	if err != nil {
+		return err
+	}
 	if stdin == os.Stdin && stdout == os.Stdout {
 		err = s.server.kit.ServeStdio(ctx)
 	} else {
