@@ -68,6 +68,10 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 		return mcp.TextResult(name), nil
 	}
 	server.AddRawTool(&tool, call)
+	mcpserver.AddTool(server, &tool, func(context.Context, *mcp.ServerSession, In) (*mcp.CallToolResult, error) {
+		result := mcp.CallToolResult{Content: []mcp.ContentBlock{&mcp.TextContent{Text: name}}}
+		return &result, nil
+	})
 
 	resource := mcp.Resource{Name: name, URI: uri}
 	read := func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -108,6 +112,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	streamable.NewChoosingHandler(getServer, nil)
 	streamable.NewChoosingLegacySSEHandler(getServer, nil)
 	streamable.NewHandler(server, &streamable.Options{Stateless: true})
+	streamable.NewHandler(server, &streamable.Options{JSONResponse: true})
 	streamable.NewLegacySSEHandler(server, nil)
 	return server.ServeStdio(ctx)
 }
