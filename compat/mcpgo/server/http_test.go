@@ -124,3 +124,18 @@ func TestStdio(t *testing.T) {
 	check(t, <-done)
 	equal(t, strings.Contains(logged.String(), "it panicked"), true)
 }
+
+// Programs register the two handlers at their own mux, which refuses to have one pattern twice.
+func TestPathsOfSSEServer(t *testing.T) {
+	s := server.NewMCPServer("test", "1.0.0")
+	s.AddTool(mcp.NewTool("echo"), echo)
+	sse := server.NewSSEServer(s, server.WithStaticBasePath("/base"), server.WithMessageEndpoint("/messages/"))
+	equal(t, sse.CompleteMessagePath(), "/base/messages")
+	mux := http.NewServeMux()
+	mux.Handle(sse.CompleteSsePath(), sse.SSEHandler())
+	mux.Handle(sse.CompleteMessagePath(), sse.MessageHandler())
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	c := connect(t, mcpclient.LegacySSE(srv.URL+"/base/sse", nil), mcpclient.Options{})
+	equal(t, toolNames(t, c), "echo")
+}

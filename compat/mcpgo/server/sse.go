@@ -21,7 +21,9 @@ type SSEContextFunc func(ctx context.Context, r *http.Request) context.Context
 type SSEServer struct {
 	server      *MCPServer
 	opts        streamable.Options
-	base, path  string
+	base        string // prefix of both paths
+	path        string
+	messagePath string
 	contextFunc SSEContextFunc
 	cors        *CORSConfig
 	listener    listener
@@ -33,7 +35,7 @@ type SSEOption func(*SSEServer)
 
 // NewSSEServer returns a server for HTTP+SSE.
 func NewSSEServer(server *MCPServer, opts ...SSEOption) *SSEServer {
-	s := &SSEServer{server: server, path: "/sse"}
+	s := &SSEServer{server: server, path: "/sse", messagePath: "/message"}
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -44,7 +46,7 @@ func NewSSEServer(server *MCPServer, opts ...SSEOption) *SSEServer {
 	return s
 }
 
-// WithStaticBasePath sets a prefix of the path.
+// WithStaticBasePath sets a prefix of the paths.
 func WithStaticBasePath(basePath string) SSEOption {
 	return func(s *SSEServer) {
 		if s.base = trimSlashes(basePath); s.base != "" {
@@ -60,6 +62,12 @@ func WithBaseURL(string) SSEOption { return func(*SSEServer) {} }
 // WithSSEEndpoint sets the path. The default is "/sse".
 func WithSSEEndpoint(endpoint string) SSEOption {
 	return func(s *SSEServer) { s.path = "/" + trimSlashes(endpoint) }
+}
+
+// WithMessageEndpoint sets a second path for messages. Clients do not use it: they send messages to the
+// path of the stream. The default is "/message".
+func WithMessageEndpoint(endpoint string) SSEOption {
+	return func(s *SSEServer) { s.messagePath = "/" + trimSlashes(endpoint) }
 }
 
 // WithSSEContextFunc sets the function that returns the context of handlers.
@@ -90,6 +98,9 @@ func WithSSEDisableLocalhostProtection(disable bool) SSEOption {
 // CompleteSsePath returns the path, with its prefix.
 func (s *SSEServer) CompleteSsePath() string { return s.base + s.path }
 
+// CompleteMessagePath returns the path of [WithMessageEndpoint], with its prefix.
+func (s *SSEServer) CompleteMessagePath() string { return s.base + s.messagePath }
+
 // SSEHandler returns the handler of the endpoint, which ignores the path.
 func (s *SSEServer) SSEHandler() http.Handler { return http.HandlerFunc(s.serve) }
 
@@ -98,7 +109,7 @@ func (s *SSEServer) MessageHandler() http.Handler { return s.SSEHandler() }
 
 // ServeHTTP implements [http.Handler].
 func (s *SSEServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path != s.CompleteSsePath() {
+	if r.URL.Path != s.CompleteSsePath() && r.URL.Path != s.CompleteMessagePath() {
 		http.NotFound(w, r)
 		return
 	}
