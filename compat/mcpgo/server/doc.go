@@ -37,7 +37,7 @@
 //     subscriptions of its sessions, and notifies the subscribers when a program calls
 //     s.Kit().ResourceUpdated;
 //   - SubscriptionIDFromContext and WithSubscriptionID: the server adds the id to notifications;
-//   - event stores, session id managers, keep-alive, the sizes of queues, and
+//   - event stores, session id managers, the sizes of queues, and
 //     SessionWithStreamableHTTPConfig: the options of
 //     [github.com/mcpwright/mcp/runtime/streamable] have them;
 //   - WithQueueSize and WithWorkerPoolSize of [StdioServer]: the options of
@@ -48,7 +48,7 @@
 //     [github.com/mcpwright/mcp/runtime/auth] serves the metadata;
 //   - WithTracer, WithPropagator and WithMetaPropagator: the module
 //     [github.com/mcpwright/mcp/otel] has middleware, for s.Kit().Use;
-//   - the methods and options of [SSEServer] for paths that are computed for a request, and
+//   - the methods of [SSEServer] that return URLs, WithAppendQueryToMessageEndpoint and
 //     SendEventToSession;
 //   - InProcessSession and its handlers: s.Kit().InProcess returns a connection within the process;
 //   - SetClientInfo of [SessionWithClientInfo], and the methods of [Hooks] that call hooks: the server

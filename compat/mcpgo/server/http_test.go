@@ -129,7 +129,8 @@ func TestStdio(t *testing.T) {
 func TestPathsOfSSEServer(t *testing.T) {
 	s := server.NewMCPServer("test", "1.0.0")
 	s.AddTool(mcp.NewTool("echo"), echo)
-	sse := server.NewSSEServer(s, server.WithStaticBasePath("/base"), server.WithMessageEndpoint("/messages/"))
+	sse := server.NewSSEServer(s, server.WithBasePath("/base"), server.WithMessageEndpoint("/messages/"), server.WithKeepAlive(true),
+		server.WithUseFullURLForMessageEndpoint(false))
 	equal(t, sse.CompleteMessagePath(), "/base/messages")
 	mux := http.NewServeMux()
 	mux.Handle(sse.CompleteSsePath(), sse.SSEHandler())
@@ -137,5 +138,13 @@ func TestPathsOfSSEServer(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	c := connect(t, mcpclient.LegacySSE(srv.URL+"/base/sse", nil), mcpclient.Options{})
+	equal(t, toolNames(t, c), "echo")
+
+	tenants := server.NewSSEServer(s, server.WithKeepAlive(false), server.WithDynamicBasePath(func(r *http.Request, _ string) string {
+		return "/of/" + r.PathValue("tenant")
+	}))
+	mux.Handle("/of/{tenant}/sse", tenants.SSEHandler())
+	mux.Handle("/of/{tenant}/message", tenants.MessageHandler())
+	c = connect(t, mcpclient.LegacySSE(srv.URL+"/of/me/sse", nil), mcpclient.Options{})
 	equal(t, toolNames(t, c), "echo")
 }

@@ -55,6 +55,19 @@ func WithStaticBasePath(basePath string) SSEOption {
 	}
 }
 
+// WithBasePath is [WithStaticBasePath].
+func WithBasePath(basePath string) SSEOption { return WithStaticBasePath(basePath) }
+
+// DynamicBasePathFunc returns the prefix of the paths for a request.
+type DynamicBasePathFunc func(r *http.Request, sessionID string) string
+
+// WithDynamicBasePath does nothing: a program registers [SSEServer.SSEHandler] at its own mux, and the
+// first event of a stream contains the path of its request. The mux must pass GET and POST requests.
+func WithDynamicBasePath(DynamicBasePathFunc) SSEOption { return func(*SSEServer) {} }
+
+// WithUseFullURLForMessageEndpoint does nothing, as [WithBaseURL].
+func WithUseFullURLForMessageEndpoint(bool) SSEOption { return func(*SSEServer) {} }
+
 // WithBaseURL does nothing: the first event contains a path, which clients resolve against the URL
 // of the stream.
 func WithBaseURL(string) SSEOption { return func(*SSEServer) {} }
@@ -78,6 +91,17 @@ func WithSSEContextFunc(fn SSEContextFunc) SSEOption {
 // WithHTTPServer sets the server that Start uses; see [WithStreamableHTTPServer].
 func WithHTTPServer(srv *http.Server) SSEOption {
 	return func(s *SSEServer) { s.listener.server = srv }
+}
+
+// WithKeepAlive sets whether comments are sent on idle streams, by default every 15 seconds.
+func WithKeepAlive(keepAlive bool) SSEOption {
+	return func(s *SSEServer) {
+		if !keepAlive {
+			s.opts.KeepAlive = -1
+		} else if s.opts.KeepAlive < 0 {
+			s.opts.KeepAlive = 0
+		}
+	}
 }
 
 // WithKeepAliveInterval sets the interval of comments on idle streams.
