@@ -52,6 +52,7 @@ func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request, revisi
 	if !f.writeStart() {
 		return nil, nil
 	}
+	f.out.UseTimer() // from now on, so that an idle stream has none
 	f.stop = context.AfterFunc(r.Context(), f.wake)
 	return f, nil
 }
@@ -135,6 +136,7 @@ func (f *follower) resume() *refusal {
 func (f *follower) end() {
 	if f.stop != nil {
 		f.stop()
+		f.out.StopTimer()
 	}
 	if f.id > 0 {
 		f.stream.release(f.id)
@@ -198,7 +200,7 @@ func eventsUpTo(events []Event, seq uint64) []Event {
 	return events
 }
 
-// sendPending sends the stored events. It returns a channel that is closed when there
+// sendPending sends the stored events. It returns a channel that gets an element when there
 // is more to do. The result is nil when the stream has ended, the client is gone, or
 // another follower has claimed the stream.
 func (f *follower) sendPending() (changed <-chan struct{}) {

@@ -26,12 +26,12 @@ type stream struct {
 	number    uint64
 	opened    bool
 	ended     bool
-	lastSeq   uint64 // number of the last event
-	last      []byte // data of the last event if it is short and stored in memory, or nil: its follower need not look for it
-	delivered uint64 // number of the last event that was sent
-	changed   chan struct{}
-	follower  int  // id of the last follower
-	followed  bool // the last follower has not ended
+	lastSeq   uint64        // number of the last event
+	last      []byte        // data of the last event if it is short and stored in memory, or nil: its follower need not look for it
+	delivered uint64        // number of the last event that was sent
+	changed   chan struct{} // has an element if the follower has more to do; nil if there is none
+	follower  int           // id of the last follower
+	followed  bool          // the last follower has not ended
 }
 
 // open adds the stream to its session. It returns the id of the start of the stream,
@@ -161,9 +161,9 @@ func (st *stream) abandon() {
 
 // notify wakes the follower. The caller holds the lock.
 func (st *stream) notify() {
-	if st.changed != nil {
-		close(st.changed)
-		st.changed = nil
+	select {
+	case st.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -175,16 +175,13 @@ func (st *stream) wakeFollower() {
 }
 
 // state returns the number of the last event, whether the stream has ended, and a
-// channel that is closed at the next change. The channel is nil if there is a newer
-// follower.
+// channel that gets an element at the next change, and possibly without one. The channel
+// is nil if there is a newer follower.
 func (st *stream) state(followerID int) (seq uint64, streamEnded bool, changed <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.follower != followerID {
 		return 0, true, nil
-	}
-	if st.changed == nil {
-		st.changed = make(chan struct{})
 	}
 	return st.lastSeq, st.ended, st.changed
 }
@@ -203,7 +200,8 @@ func (st *stream) claim(replace bool) (followerID int, ok bool) {
 	}
 	st.follower++
 	st.followed = true
-	st.notify()
+	st.notify() // the previous follower ends
+	st.changed = make(chan struct{}, 1)
 	return st.follower, true
 }
 
@@ -212,7 +210,7 @@ func (st *stream) release(followerID int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.follower == followerID {
-		st.followed = false
+		st.followed, st.changed = false, nil
 	}
 }
 

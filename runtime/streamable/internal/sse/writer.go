@@ -22,6 +22,10 @@ type Writer struct {
 	mu        sync.Mutex // held briefly, never during a write
 	writing   bool       // a write is in progress, so the response still exists
 	abandoned bool       // the client uses another response
+	useTimer  bool       // a timer limits writes, and not a deadline for each
+	timer     *time.Timer
+	due       time.Time // when the write in progress has taken too long, if there is a timer
+	expired   bool      // the timer has set a deadline in the past
 }
 
 // Header values that responses share.
@@ -77,7 +81,7 @@ func millis(d time.Duration) string { return strconv.FormatInt(max(d, 0).Millise
 // WriteComment writes a comment, which keeps an idle stream open.
 func (o *Writer) WriteComment() error { return o.write([]byte(":\n\n")) }
 
-// write writes all of b and flushes it. The deadline is cleared after each write: over
+// write writes all of b and flushes it. A deadline is cleared after each write: over
 // HTTP/2, it would end the stream even if nothing is being written, and over HTTP/1.1
 // the end of the stream could not be written.
 func (o *Writer) write(b []byte) error {
@@ -93,13 +97,52 @@ func (o *Writer) beginWrite() error {
 	if o.abandoned {
 		return errAbandoned
 	}
-	if o.timeout >= 0 {
+	switch {
+	case o.timeout < 0:
+	case o.useTimer:
+		o.due = time.Now().Add(o.timeout)
+		if o.timer == nil {
+			o.timer = time.AfterFunc(o.timeout, o.expire)
+		}
+	default:
 		if err := o.setDeadline(time.Now().Add(o.timeout)); err != nil {
 			return err
 		}
 	}
 	o.writing = true
 	return nil
+}
+
+// UseTimer makes a timer limit the time of writes. It is not changed by each write, unlike a
+// deadline, so a stream with many events needs less time. The caller calls [Writer.StopTimer].
+func (o *Writer) UseTimer() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.useTimer = true
+}
+
+// StopTimer releases the timer. Nothing is written afterwards.
+func (o *Writer) StopTimer() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+}
+
+// expire is called by the timer. It interrupts a write that has taken too long.
+func (o *Writer) expire() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if left := time.Until(o.due); o.writing && left > 0 {
+		o.timer.Reset(left)
+		return
+	}
+	o.timer = nil // an idle stream needs no memory for it
+	if o.writing {
+		o.expired = true
+		_ = o.setDeadline(past) // not supported by a middleware, or the connection is closed
+	}
 }
 
 // endWrite ends a write that returned err.
@@ -112,9 +155,10 @@ func (o *Writer) endWrite(err error) error {
 		return err
 	case o.abandoned:
 		return errAbandoned
-	case o.timeout < 0:
+	case o.timeout < 0, o.useTimer && !o.expired:
 		return nil
 	}
+	o.expired = false
 	return o.setDeadline(time.Time{})
 }
 
