@@ -330,7 +330,7 @@ func TestHooksAndSessionIDs(t *testing.T) {
 
 // migratedValues has the code in the list of differences.
 func migratedValues(req *mcp.CallToolRequest, tool *mcp.Tool) (user string, s *jsonschema.Schema, err error) {
-	user, _ = mcp.Get[string](req.Meta.Values(), "com.example/user")
+	user, _ = mcp.Get[string](req.Meta, "com.example/user")
 	if err := tool.Meta.Set("com.example/user", "ada"); err != nil {
 		return "", nil, err
 	}

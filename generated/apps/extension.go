@@ -272,24 +272,28 @@ func SetClientSettings[M json.RawMessage | map[string]json.RawMessage](extension
 	return mcp.SetSettings(extensions, Name, x)
 }
 
-// ToolMetaOf returns the value "ui" of m. It reports false if m has no such
-// value, or if the value is not valid.
-func ToolMetaOf(m mcp.Meta) (x *ToolMeta, ok bool) {
+// ToolMetaOf returns the value "ui" of m, the Meta of a message or of a
+// definition. It reports false if m has no such value, or if the value is not
+// valid.
+func ToolMetaOf(m interface{ Values() mcp.Meta }) (x *ToolMeta, ok bool) {
 	return mcp.Get[*ToolMeta](m, "ui")
 }
 
-// SetToolMeta sets the value "ui" of m to x. It creates m if it is nil.
-func SetToolMeta(m *mcp.Meta, x *ToolMeta) error {
+// SetToolMeta sets the value "ui" of m to x. m is the Meta of a message, or a
+// pointer to the Meta of a definition.
+func SetToolMeta(m interface{ Set(string, any) error }, x *ToolMeta) error {
 	return m.Set("ui", x)
 }
 
-// ResourceMetaOf returns the value "ui" of m. It reports false if m has no
-// such value, or if the value is not valid.
-func ResourceMetaOf(m mcp.Meta) (x *ResourceMeta, ok bool) {
+// ResourceMetaOf returns the value "ui" of m, the Meta of a message or of a
+// definition. It reports false if m has no such value, or if the value is not
+// valid.
+func ResourceMetaOf(m interface{ Values() mcp.Meta }) (x *ResourceMeta, ok bool) {
 	return mcp.Get[*ResourceMeta](m, "ui")
 }
 
-// SetResourceMeta sets the value "ui" of m to x. It creates m if it is nil.
-func SetResourceMeta(m *mcp.Meta, x *ResourceMeta) error {
+// SetResourceMeta sets the value "ui" of m to x. m is the Meta of a message,
+// or a pointer to the Meta of a definition.
+func SetResourceMeta(m interface{ Set(string, any) error }, x *ResourceMeta) error {
 	return m.Set("ui", x)
 }

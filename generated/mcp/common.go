@@ -11,6 +11,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -247,6 +248,18 @@ func (x *NotificationMeta) Values() Meta {
 	return x.Extra
 }
 
+// Set sets the value of a key in Extra. It returns an error if x is nil, if
+// the key has a field of its own, or if the value cannot be encoded.
+func (x *NotificationMeta) Set(key string, value any) error {
+	if x == nil {
+		return fmt.Errorf("metadata %q: the NotificationMeta is nil", key)
+	}
+	if notificationMetaMembers.Has(key) {
+		return fmt.Errorf("metadata %q: NotificationMeta has a field for the key", key)
+	}
+	return x.Extra.Set(key, value)
+}
+
 // NotificationParams is a base definition. All notifications have their own
 // field for its member.
 type NotificationParams struct {
@@ -335,6 +348,18 @@ func (x *RequestMeta) Values() Meta {
 	return x.Extra
 }
 
+// Set sets the value of a key in Extra. It returns an error if x is nil, if
+// the key has a field of its own, or if the value cannot be encoded.
+func (x *RequestMeta) Set(key string, value any) error {
+	if x == nil {
+		return fmt.Errorf("metadata %q: the RequestMeta is nil", key)
+	}
+	if requestMetaMembers.Has(key) {
+		return fmt.Errorf("metadata %q: RequestMeta has a field for the key", key)
+	}
+	return x.Extra.Set(key, value)
+}
+
 // RequestParams is a base definition. All requests have their own field for
 // its member.
 type RequestParams struct {
@@ -362,6 +387,18 @@ func (x *ResultMeta) Values() Meta {
 		return nil
 	}
 	return x.Extra
+}
+
+// Set sets the value of a key in Extra. It returns an error if x is nil, if
+// the key has a field of its own, or if the value cannot be encoded.
+func (x *ResultMeta) Set(key string, value any) error {
+	if x == nil {
+		return fmt.Errorf("metadata %q: the ResultMeta is nil", key)
+	}
+	if resultMetaMembers.Has(key) {
+		return fmt.Errorf("metadata %q: ResultMeta has a field for the key", key)
+	}
+	return x.Extra.Set(key, value)
 }
 
 // ResultType is the kind of a result. Extensions may add kinds; clients treat
@@ -406,6 +443,18 @@ func (x *SubscriptionsListenResultMeta) Values() Meta {
 		return nil
 	}
 	return x.Extra
+}
+
+// Set sets the value of a key in Extra. It returns an error if x is nil, if
+// the key has a field of its own, or if the value cannot be encoded.
+func (x *SubscriptionsListenResultMeta) Set(key string, value any) error {
+	if x == nil {
+		return fmt.Errorf("metadata %q: the SubscriptionsListenResultMeta is nil", key)
+	}
+	if subscriptionsListenResultMetaMembers.Has(key) {
+		return fmt.Errorf("metadata %q: SubscriptionsListenResultMeta has a field for the key", key)
+	}
+	return x.Extra.Set(key, value)
 }
 
 // TextContent is text. [Text] and [Textf] return one.

@@ -20,18 +20,22 @@ import (
 // "com.example/".
 type Meta map[string]json.RawMessage
 
-// Get returns the value of a key. It reports whether the key has a value that can be decoded into
-// a T.
+// Get returns the value of a key in the Meta of a message or of a definition, which may be nil. It
+// reports whether the key has a value that can be decoded into a T. Keys of the protocol are fields of
+// the Meta of a message, and have no value here.
 //
-//	user, ok := mcp.Get[string](req.Meta.Values(), "com.example/user")
-func Get[T any](m Meta, key string) (value T, ok bool) {
-	raw, has := m[key]
+//	user, ok := mcp.Get[string](req.Meta, "com.example/user")
+func Get[T any](m interface{ Values() Meta }, key string) (value T, ok bool) {
+	raw, has := m.Values()[key]
 	if !has || json.Unmarshal(raw, &value) != nil {
 		var none T
 		return none, false
 	}
 	return value, true
 }
+
+// Values returns m.
+func (m Meta) Values() Meta { return m }
 
 // Set sets the value of a key. It creates the map if it is nil, and returns an error if the value
 // cannot be encoded.

@@ -68,6 +68,9 @@ func (m *Members) findOptional() uint64 {
 	return optional
 }
 
+// Has reports whether a revision has the member.
+func (m *Members) Has(name string) bool { return m.has(name, Always) }
+
 // after returns the index of the member expected after the member at i.
 func (m *Members) after(i int) int {
 	if i++; i < len(m.List) {

@@ -90,17 +90,22 @@ func (g *generator) settings(f *jen.File, side string, t *ir.Type) {
 
 // metaValue prints functions for a value in _meta:
 //
-//	func ToolMetaOf(m mcp.Meta) (*ToolMeta, bool) { return mcp.Get[*ToolMeta](m, "ui") }
+//	func ToolMetaOf(m interface{ Values() mcp.Meta }) (*ToolMeta, bool) { return mcp.Get[*ToolMeta](m, "ui") }
 func (g *generator) metaValue(f *jen.File, m Meta) {
 	name := m.Type.Name
-	f.Add(comment(name+"Of", fmt.Sprintf("returns the value %q of m. It reports false if m has no such value, or if the value is not valid.", m.Key), ""))
-	f.Func().Id(name+"Of").Params(jen.Id("m").Qual(Protocol, "Meta")).Params(jen.Id("x").Op("*").Id(name), jen.Id("ok").Bool()).Block(
+	f.Add(comment(name+"Of", fmt.Sprintf("returns the value %q of m, the Meta of a message or of a definition. It reports false if m has no such value, or if the value is not valid.", m.Key), ""))
+	f.Func().Id(name+"Of").Params(jen.Id("m").Add(methodSet(jen.Id("Values").Params().Qual(Protocol, "Meta")))).Params(jen.Id("x").Op("*").Id(name), jen.Id("ok").Bool()).Block(
 		jen.Return(jen.Qual(Protocol, "Get").Types(jen.Op("*").Id(name)).Call(jen.Id("m"), jen.Lit(m.Key))))
 	f.Line()
-	f.Add(comment("Set"+name, fmt.Sprintf("sets the value %q of m to x. It creates m if it is nil.", m.Key), ""))
-	f.Func().Id("Set"+name).Params(jen.Id("m").Op("*").Qual(Protocol, "Meta"), jen.Id("x").Op("*").Id(name)).Error().Block(
+	f.Add(comment("Set"+name, fmt.Sprintf("sets the value %q of m to x. m is the Meta of a message, or a pointer to the Meta of a definition.", m.Key), ""))
+	f.Func().Id("Set"+name).Params(jen.Id("m").Add(methodSet(jen.Id("Set").Params(jen.String(), jen.Any()).Error())), jen.Id("x").Op("*").Id(name)).Error().Block(
 		jen.Return(jen.Id("m").Dot("Set").Call(jen.Lit(m.Key), jen.Id("x"))))
 	f.Line()
+}
+
+// methodSet returns an interface type with one method, on one line.
+func methodSet(method jen.Code) *jen.Statement {
+	return jen.Custom(jen.Options{Open: "interface{ ", Close: " }"}, method)
 }
 
 // checkCases prints checks of members that depend on the value of another one:

@@ -80,7 +80,23 @@ func (g *generator) structType(f *jen.File, t *ir.Type, s *ir.Struct) {
 		f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("Values").Params().Qual(Protocol, "Meta").Block(
 			jen.If(jen.Id("x").Op("==").Nil()).Block(jen.Return(jen.Nil())), jen.Return(jen.Id("x").Dot("Extra")))
 		f.Line()
+		g.setMeta(f, t)
 	}
+}
+
+// setMeta prints a method that sets a key of a _meta, unless a field has the key:
+//
+//	func (x *RequestMeta) Set(key string, value any) error { … return x.Extra.Set(key, value) }
+func (g *generator) setMeta(f *jen.File, t *ir.Type) {
+	fail := func(why string) jen.Code {
+		return jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit("metadata %q: "+why), jen.Id("key")))
+	}
+	f.Add(comment("Set", "sets the value of a key in Extra. It returns an error if x is nil, if the key has a field of its own, or if the value cannot be encoded.", ""))
+	f.Func().Params(jen.Id("x").Op("*").Id(t.Name)).Id("Set").Params(jen.Id("key").String(), jen.Id("value").Any()).Error().Block(
+		jen.If(jen.Id("x").Op("==").Nil()).Block(fail("the "+t.Name+" is nil")),
+		jen.If(jen.Id(membersVar(t)).Dot("Has").Call(jen.Id("key"))).Block(fail(t.Name+" has a field for the key")),
+		jen.Return(jen.Id("x").Dot("Extra").Dot("Set").Call(jen.Id("key"), jen.Id("value"))))
+	f.Line()
 }
 
 // isMeta reports whether a type is the type of a _meta, so that its Extra is a Meta, too.
