@@ -135,7 +135,10 @@ func find[T any](t *idTable, id wire.RequestID) *T {
 	return x
 }
 
-// each iterates over the values like [idTable.all].
+// each iterates over the values like [idTable.all]. It is not inlined, because each caller would have
+// its functions again.
+//
+//go:noinline
 func each[T any](t *idTable) func(yield func(*T) bool) {
 	return func(yield func(*T) bool) {
 		t.all(func(x any) bool { return yield(x.(*T)) })

@@ -23,7 +23,7 @@ type Outbound interface {
 
 // SendRequest sends req and returns its result. The type of the result follows from the type of
 // req.
-func SendRequest[R wire.Value](ctx context.Context, out Outbound, req Request[R], opts ...CallOption) (R, error) {
+func SendRequest[R wire.Value, Q Request[R]](ctx context.Context, out Outbound, req Q, opts ...CallOption) (R, error) {
 	res := req.NewResult()
 	if err := out.Call(ctx, req, res, opts...); err != nil {
 		var none R

@@ -12,8 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -143,7 +141,10 @@ func appendText[T ~string | ~[]byte](b []byte, text T) []byte {
 
 func appendMap[T any](b []byte, m map[string]T, elem func([]byte, T) []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(m)))
-	names := slices.Collect(maps.Keys(m))
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
 	sort.Strings(names)
 	for _, name := range names {
 		b = elem(appendText(b, name), m[name])
