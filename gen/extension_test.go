@@ -109,6 +109,9 @@ func run(ctx context.Context, out peer.Outbound, mux *peer.Mux, capabilities *mc
 	if place, ok := weather.PlaceMetaOf(meta); ok {
 		return weather.SetPlaceMeta(&meta, place)
 	}
+	if place, ok := weather.PlaceMetaOf(res.Meta); ok {
+		return weather.SetPlaceMeta(res.Meta, place)
+	}
 	return peer.SendNotification(ctx, out, &weather.StormNotification{City: "Bern"})
 }
 `)}))
