@@ -158,7 +158,7 @@ func buildWith(files []*load.File, docsFile string, rules *ir.Rules) (*ir.Packag
 func merged(files []*load.File, docs ir.Docs, rules *ir.Rules) (*ir.Package, error) {
 	var sources []*ir.Source
 	for _, f := range files {
-		sources = append(sources, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs})
+		sources = append(sources, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs, Restrictions: f.Restrictions})
 	}
 	return ir.Build(sources, rules, docs)
 }

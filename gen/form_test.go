@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -17,28 +18,26 @@ import (
 
 // invalidSchemas are edits of an official file that the loader refuses.
 var invalidSchemas = map[string]edit{
-	"a keyword":                              member("Tool", "code", `{"type": "string", "pattern": "^a"}`),
-	"a keyword of a definition":              define("Code", `{"type": "string", "maxLength": 3}`),
-	"names of properties":                    member("Tool", "codes", `{"type": "object", "additionalProperties": {}, "propertyNames": {"type": "string", "pattern": "^a"}}`),
-	"several keywords":                       combine(member("Tool", "code", `{"type": "string", "minLength": 1, "maxLength": 3}`), member("Icon", "rank", `{"type": "integer", "multipleOf": 2}`)),
-	"a member that is false":                 member("Tool", "never", `false`),
-	"elements that are false":                member("Tool", "none", `{"type": "array", "items": false}`),
-	"a schema that is a number":              member("Tool", "n", `3`),
-	"a reference to nothing":                 member("Tool", "nothing", `{"$ref": "#/$defs/Nothing"}`),
-	"a reference to another file":            member("Tool", "far", `{"$ref": "https://example.com/a.json"}`),
-	"a reference that is a number":           member("Tool", "far", `{"$ref": 3}`),
-	"a required member without type":         requireMembers("Tool", "nothing"),
+	"a keyword":                    member("Tool", "code", `{"type": "string", "unevaluatedItems": {}}`),
+	"a keyword of a definition":    define("Code", `{"type": "string", "$dynamicRef": "a"}`),
+	"a schema that is a number":    member("Tool", "n", `3`),
+	"a reference to nothing":       member("Tool", "nothing", `{"$ref": "#/$defs/Nothing"}`),
+	"a reference to another file":  member("Tool", "far", `{"$ref": "https://example.com/a.json"}`),
+	"a reference that is a number": member("Tool", "far", `{"$ref": 3}`),
+	"keywords that need members":   func(defs object) { defs["Implementation"].(object)["minProperties"] = json.Number("4") },
+	"a keyword of an ID":           member("ListRootsRequest", "id", `{"$ref": "#/$defs/RequestId", "minLength": 3}`),
+	"one of two results": func(defs object) {
+		result := defs["CallToolResultResponse"].(object)["properties"].(object)["result"].(object)
+		result["oneOf"] = result["anyOf"]
+		delete(result, "anyOf")
+	},
 	"an unknown type":                        member("Tool", "code", `{"type": "text"}`),
-	"a reference beside a keyword":           member("Tool", "icon", `{"$ref": "#/$defs/Icon", "required": ["src"]}`),
-	"a keyword of another type":              member("Tool", "code", `{"type": "string", "minimum": 3}`),
-	"a keyword without a type":               member("Tool", "code", `{"minimum": 3}`),
-	"members and a map of one type":          define("Both", `{"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}}`),
 	"an enum without values":                 member("Tool", "code", `{"type": "string", "enum": []}`),
 	"a bound that is a string":               member("Tool", "code", `{"type": "integer", "minimum": "3"}`),
 	"a description that is a number":         member("Tool", "code", `{"type": "integer", "description": 3}`),
 	"a name that Go does not allow":          combine(define("Über-Typ", `{"type": "object", "properties": {"a": {"type": "string"}}}`), member("Tool", "typ", `{"$ref": "#/$defs/Über-Typ"}`)),
 	"a name with a letter of no ASCII":       define("Über", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
-	"an invalid name of a keyword":           define("my-type", `{"type": "string", "pattern": "^a"}`),
+	"an invalid name of a keyword":           define("my-type", `{"type": "string", "unevaluatedItems": {}}`),
 	"an invalid name of a null":              define("my-type", `{"type": "null"}`),
 	"an invalid name in a union":             combine(define("2nd", `{"type": "object", "properties": {"a": {"type": "string"}}}`), addToUnion("ClientRequest", "2nd")),
 	"an invalid name of a union":             define("2nd", `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}, {"type": "array", "items": {}}]}`),
@@ -47,8 +46,8 @@ var invalidSchemas = map[string]edit{
 	"a definition that is itself":            define("Self", `{"$ref": "#/$defs/Self"}`),
 	"definitions in a circle":                combine(define("Self", `{"allOf": [{"$ref": "#/$defs/Other"}]}`), define("Other", `{"anyOf": [{"$ref": "#/$defs/Self"}]}`)),
 	"a union of no schemas":                  define("Nothing", `{"anyOf": []}`),
-	"a keyword and a constant":               combine(member("Tool", "code", `{"type": "string", "pattern": "^a"}`), member("TextContent", "type", `{"type": "string", "const": "prose"}`)),
-	"a keyword and clashing names":           combine(member("Tool", "code", `{"type": "string", "pattern": "^a"}`), define("Text", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
+	"a keyword and a constant":               combine(member("Tool", "code", `{"type": "string", "unevaluatedItems": {}}`), member("TextContent", "type", `{"type": "string", "const": "prose"}`)),
+	"a keyword and clashing names":           combine(member("Tool", "code", `{"type": "string", "unevaluatedItems": {}}`), define("Text", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),
 	"a result that is not defined":           undefine("CompleteResult"),
 	"one of two inline types changes": func(defs object) {
 		option := defs["TitledSingleSelectEnumSchema"].(object)["properties"].(object)["oneOf"].(object)["items"].(object)
@@ -189,11 +188,11 @@ func TestFormListsAllRefusals(t *testing.T) {
 	_, err := in.compile(&rules)
 	text := in.refuse(err, &rules).Error()
 	for _, want := range []string{
-		"2027-03-01#/$defs/Tool/properties/code/pattern: unsupported keyword",
+		"2027-03-01#/$defs/Tool/properties/code/unevaluatedItems: unsupported keyword",
 		"2027-03-01#/$defs/TextContent/properties/type: the revisions define",
 		"2027-03-01#/$defs/Text: the generated code declares",
 		`2027-03-01#/$defs/ListAgentsResult: the result of the paged method "agents/list" has two lists`,
-		`ir.Edit{In: "2027-03-01", At: "/$defs/Tool/properties/code/pattern", Why: ""},`,
+		`ir.Edit{In: "2027-03-01", At: "/$defs/Tool/properties/code/unevaluatedItems", Why: ""},`,
 		`ir.Edit{In: "2027-03-01", At: "/$defs/TextContent", Name: "TextContentObject", Why: ""},`,
 		`ir.Page{Method: "agents/list", List: "agents", Why: ""},` + "\n\tor:\n\t// The pages are pages of \"more\".",
 		"Paste one choice for each into Decisions in gen/rules.go",
@@ -231,8 +230,7 @@ func TestFormsHaveMissingTexts(t *testing.T) {
 
 // refusedExtensions are schemas of extensions that the compiler refuses: a text and its replacement.
 var refusedExtensions = map[string][2]string{
-	"a keyword":                 {`"enum": ["metric", "imperial"]`, `"if": {}`},
-	"a schema that is false":    {`{"type": "string", "enum": ["metric", "imperial"]}`, `false`},
+	"a keyword":                 {`"enum": ["metric", "imperial"]`, `"$dynamicRef": "a"`},
 	"a reference to nothing":    {"#/$defs/Units", "#/$defs/Unit"},
 	"a reference to itself":     {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"$ref": "#/$defs/Units"}`},
 	"a list of itself":          {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"type": "array", "items": {"$ref": "#/$defs/Units"}}`},

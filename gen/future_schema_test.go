@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/atombender/go-jsonschema/pkg/schemas"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/gen/internal/emit"
@@ -219,22 +218,21 @@ func build(files []*load.File, docsFile string) (*ir.Package, error) {
 	return buildWith(files, docsFile, &rules)
 }
 
-// futureFile returns the future revision as the compiler loads it, without a
-// validator.
+// futureFile returns the future revision as the compiler loads it.
 func futureFile(t *testing.T, edits ...edit) *load.File {
 	t.Helper()
 	raw, err := (*load.Edits)(nil).Transcribe("official.json", "", "", []byte(futureSchema(t, edits...)))
 	require.NoError(t, err)
-	schema, err := schemas.FromJSONReader(bytes.NewReader(raw))
+	f, err := (*load.Edits)(nil).Parse(futureRevision+".json", load.Entry{Revision: futureRevision, SHA256: load.Sum(raw)}, raw)
 	require.NoError(t, err)
-	return &load.File{Revision: futureRevision, Name: futureRevision + ".json", SHA256: load.Sum(raw), Defs: schema.Definitions, Raw: raw}
+	return f
 }
 
 // sources converts files to the input of the model.
 func sources(files []*load.File) []*ir.Source {
 	var list []*ir.Source
 	for _, f := range files {
-		list = append(list, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs})
+		list = append(list, &ir.Source{Revision: f.Revision, File: f.Name, SHA256: f.SHA256, Defs: f.Defs, Restrictions: f.Restrictions})
 	}
 	return list
 }

@@ -165,7 +165,7 @@ func TestFailedImportWritesNothing(t *testing.T) {
 	edit := func(old, new string) string { return strings.Replace(official, old, new, 1) }
 	for name, test := range map[string]struct{ text, revision, want string }{
 		"invalid JSON":    {edit("]", "") + "}", "2025-02-01", "official.json#: line 6: text after the JSON document"},
-		"unknown keyword": {edit(`"type": "object"`, `"oneOf": []`), "2025-02-01", `official.json#/$defs/Tool/oneOf: unsupported keyword "oneOf"`},
+		"unknown keyword": {edit(`"type": "object"`, `"$defs": {}`), "2025-02-01", `official.json#/$defs/Tool/$defs: unsupported keyword "$defs"`},
 		"not a date":      {official, "2025-02-30", `revision "2025-02-30" is not a date; write it like 2026-07-28`},
 		"a path":          {official, "../2025-02-01", `revision "../2025-02-01" is not a date`},
 		"changed file":    {edit("words", "other words"), "2025-01-01", "REPLACE=1"},

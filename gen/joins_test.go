@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 
-	"github.com/mcpwright/mcp/gen/internal/ir"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcpwright/mcp/gen/internal/ir"
 )
 
 // joins are changes that one Go declaration represents, with the line in the summary and
@@ -185,6 +188,54 @@ var widened = map[string]struct {
 	"an integer, an enum now": {
 		member("CreateMessageRequestParams", "maxTokens", `{"type": "integer", "enum": [100, 200]}`),
 		"CreateMessageRequest.maxTokens: Only some of its values are valid in 2027-03-01.",
+	},
+	"keywords without a Go type": {
+		combine(member("Tool", "name", `{"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-z]+$"}`),
+			member("Annotations", "priority", `{"type": "number", "minimum": 0, "exclusiveMaximum": 1, "multipleOf": 0.25}`),
+			member("Annotations", "audience", `{"type": "array", "items": {"$ref": "#/$defs/Role"}, "minItems": 1, "uniqueItems": true, "contains": {"const": "user"}}`)),
+		"Tool.name: The keywords of its schema allow fewer values in 2027-03-01.",
+	},
+	"keywords of an object": {
+		func(defs object) {
+			maps.Copy(defs["Implementation"].(object), parsed(`{"maxProperties": 9, "propertyNames": {"maxLength": 64}, "patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": {"type": "string"}}`).(object))
+		},
+		"Implementation: The keywords of its schema allow fewer values in 2027-03-01.",
+	},
+	"keywords of a definition": {
+		combine(define("Code", `{"type": "string", "minLength": 3}`), member("Tool", "codes", `{"type": "array", "items": {"$ref": "#/$defs/Code"}}`)),
+		"Tool.codes: The keywords of its schema allow fewer values in 2027-03-01.",
+	},
+	"keywords beside a reference": {
+		member("Tool", "annotations", `{"$ref": "#/$defs/ToolAnnotations", "required": ["title"], "properties": {"title": {"minLength": 1}}}`),
+		"Tool.annotations: It is raw JSON in Extra in 2027-03-01: ToolAnnotations.",
+	},
+	"keywords of a map": {
+		member("CallToolRequestParams", "arguments", `{"type": "object", "additionalProperties": {}, "minProperties": 2, "not": {"required": ["a"]}, "if": {"required": ["b"]}, "then": {"required": ["c"]}}`),
+		"CallToolRequest.arguments: The keywords of its schema allow fewer values in 2027-03-01.",
+	},
+	"keywords of params": {
+		func(defs object) { defs["CallToolRequestParams"].(object)["maxProperties"] = json.Number("20") },
+		"CallToolRequest: The keywords of its schema allow fewer values in 2027-03-01.",
+	},
+	"one of several alternatives": {
+		member("Tool", "mood", `{"oneOf": [{"$ref": "#/$defs/Icon"}, {"type": "string", "pattern": "^a"}, {"type": "string", "maxLength": 3}]}`),
+		"Tool.mood: It must match another schema in 2027-03-01: a union.",
+	},
+	"a member that is not allowed": {
+		member("Tool", "title", `false`),
+		"Tool.title: It is raw JSON in Extra in 2027-03-01: anything.",
+	},
+	"required members that are not declared": {
+		requireMembers("Tool", "nothing"),
+		"Tool: The keywords of its schema allow fewer values in 2027-03-01.",
+	},
+	"members and a type of other members": {
+		define("Implementation", `{"type": "object", "required": ["name", "version"], "properties": {"name": {"type": "string"}, "version": {"type": "string"}}, "additionalProperties": {"type": ["string", "array"]}}`),
+		"Implementation: The keywords of its schema allow fewer values in 2027-03-01.",
+	},
+	"elements of a tuple": {
+		member("Tool", "pair", `{"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false}`),
+		"Tool.pair: The keywords of its schema allow fewer values in 2027-03-01.",
 	},
 	"a constant of another type": {
 		member("Implementation", "version", `{"const": 1.5}`),

@@ -81,7 +81,7 @@ const mcpPath = "github.com/mcpwright/mcp/generated/mcp"
 // code and its users may import.
 var exportData = sync.OnceValues(func() (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-export", "-f", "{{.ImportPath}} {{.Export}}", "-deps",
-		"../runtime/peer", "../runtime/wire", "context", "encoding/json", "errors", "fmt", "iter", "log", "maps", "math", "slices", "strings", "time")
+		"../runtime/peer", "../runtime/wire", "context", "encoding/json", "errors", "fmt", "iter", "log", "maps", "math", "regexp", "slices", "strings", "sync", "time")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -265,10 +265,15 @@ func TestLookalikeNamesAreUnknownMembers(t *testing.T) {
 		shapes := s.shape.shapesOf(whole)
 		for _, p := range places(&whole) {
 			object, _ := (*p.at).(map[string]any)
-			if at := shapes[p.pointer]; object == nil || at.isMap() || at.isClosed() || at.isMessage() || at.raw == nil || at.values() != nil {
+			at := shapes[p.pointer]
+			if object == nil || at.isMap() || at.isClosed() || at.isMessage() || at.raw == nil || at.values() != nil {
 				continue
 			}
-			p.store(withLookalikes(object))
+			others := withLookalikes(object)
+			if !at.isValid(others) {
+				continue
+			}
+			p.store(others)
 			requireRoundTrip(t, s, render(whole, sorted))
 			requireRoundTrip(t, s, render(whole, reversed))
 			p.store(object)
@@ -297,6 +302,9 @@ func TestLookalikeNamesDoNotReplaceRequiredMembers(t *testing.T) {
 	count := 0
 	for _, s := range subjects() {
 		object, _ := s.shape.smallest().(map[string]any)
+		if len(s.shape.limits) > 0 {
+			continue // the object may have other members, or another keyword may refuse the other name
+		}
 		for name := range object {
 			if tolerated[name] || name == "text" && s.shape.name == "TextResourceContents" {
 				continue

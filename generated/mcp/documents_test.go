@@ -16,7 +16,10 @@ import (
 const variedDepth = 3
 
 // smallest returns a valid document with the required members only.
-func (s shape) smallest() any {
+func (s shape) smallest() any { return s.fitting(s.small(), false) }
+
+// small is like smallest, without the limits of s.
+func (s shape) small() any {
 	switch values, alternatives := s.values(), s.alternatives(); {
 	case values != nil:
 		return values[0]
@@ -41,7 +44,10 @@ func (s shape) smallest() any {
 }
 
 // largest returns a valid document with all members, down to depth levels.
-func (s shape) largest(depth int) any {
+func (s shape) largest(depth int) any { return s.fitting(s.large(depth), true) }
+
+// large is like largest, without the limits of s.
+func (s shape) large(depth int) any {
 	switch values, alternatives := s.values(), s.alternatives(); {
 	case depth < 0:
 		return s.smallest()
@@ -57,7 +63,9 @@ func (s shape) largest(depth int) any {
 		out := map[string]any{}
 		for _, name := range s.members() {
 			member, _ := s.member(name)
-			out[name] = member.largest(depth - 1)
+			if v := member.largest(depth - 1); member.isValid(v) {
+				out[name] = v
+			}
 		}
 		if s.isMap() {
 			out["x-more"] = s.other().largest(depth - 1)
@@ -75,6 +83,9 @@ func (s shape) largest(depth int) any {
 
 // documents returns valid documents, varied down to depth levels.
 func (s shape) documents(depth int) []any {
+	if len(s.limits) > 0 {
+		return append(s.limited(), s.valid([]any{s.smallest(), s.largest(depth)})...)
+	}
 	if values := s.values(); values != nil {
 		return values
 	}
@@ -116,7 +127,7 @@ func (s shape) objects(depth int) []any {
 	}
 	for _, name := range s.members() {
 		member, _ := s.member(name)
-		for _, v := range member.documents(depth - 1) {
+		for _, v := range member.valid(member.documents(depth - 1)) {
 			with := s.smallest().(map[string]any)
 			with[name] = v
 			list = append(list, with)
@@ -161,13 +172,13 @@ func (s shape) arrays(depth int) []any {
 	for _, v := range items.documents(depth - 1) {
 		list = append(list, []any{v})
 	}
-	several := slices.Repeat([]any{items.smallest()}, 3)
-	list = append(list, append(several, items.largest(depth)))
+	several := append(slices.Repeat([]any{items.smallest()}, 3), items.largest(depth))
 	if n, ok := s.bound("maxItems"); ok {
 		count, _ := n.Int64()
+		several = several[max(0, len(several)-int(count)):]
 		list = append(list, slices.Repeat([]any{items.smallest()}, int(count)))
 	}
-	return list
+	return append(list, several)
 }
 
 // constants returns the strings in all consts and enums of the file, sorted.

@@ -130,7 +130,7 @@ func (r rewriter) rewrite(s shape, v any) any {
 			return r.object(s, v)
 		}
 	case []any:
-		if s.raw["items"] != nil {
+		if s.raw["items"] != nil || s.raw["prefixItems"] != nil {
 			return r.array(s, v)
 		}
 	case string:
@@ -215,7 +215,7 @@ func (s shape) isEmbeddedRoots() bool {
 func (r rewriter) array(s shape, v []any) any {
 	out := make([]any, len(v))
 	for i, x := range v {
-		out[i] = r.rewrite(s.items(), x)
+		out[i] = r.rewrite(s.element(i), x)
 	}
 	return out
 }

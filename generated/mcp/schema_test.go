@@ -68,6 +68,8 @@ type shape struct {
 	file *schemaFile
 	raw  map[string]any
 	name string // the name of the definition, or "" inside a definition
+	// limits has schemas whose keywords raw does not have.
+	limits []any
 }
 
 // shape returns a definition with its references resolved.
@@ -81,26 +83,34 @@ func (f *schemaFile) shape(name string) shape {
 
 // sub returns the shape for the value of a keyword of s.
 func (s shape) sub(raw any) shape {
-	object, _ := raw.(map[string]any) // true is equivalent to {}
+	object, isObject := raw.(map[string]any) // true is equivalent to {}
 	if ref, ok := object["$ref"].(string); ok {
-		return s.file.shape(ref[strings.LastIndexByte(ref, '/')+1:])
+		return s.file.shape(ref[strings.LastIndexByte(ref, '/')+1:]).withLimits(raw)
+	}
+	if !isObject {
+		return shape{file: s.file}.withLimits(raw)
 	}
 	return shape{file: s.file, raw: object}.merged()
 }
 
 // merged resolves a reference, and merges the parts of an allOf.
 func (s shape) merged() shape {
+	s = s.withLimits(s.raw)
 	if ref, ok := s.raw["$ref"].(string); ok {
 		target := ref[strings.LastIndexByte(ref, '/')+1:]
-		return shape{file: s.file, raw: s.file.definition(target), name: target}.merged()
+		return shape{file: s.file, raw: s.file.definition(target), name: target, limits: s.limits}.merged()
 	}
 	parts, ok := s.raw["allOf"].([]any)
 	if !ok {
 		return s
 	}
+	others := maps.Clone(s.raw)
+	delete(others, "allOf")
+	parts = append(slices.Clone(parts), others)
 	props, required, keywords := map[string]any{}, []any{}, map[string]any{}
 	for _, part := range parts {
 		p := shape{file: s.file, raw: part.(map[string]any)}.merged()
+		s.limits = append(slices.Clip(s.limits), p.limits...)
 		maps.Copy(keywords, p.raw)
 		own, _ := p.raw["properties"].(map[string]any)
 		maps.Copy(props, own)
@@ -108,6 +118,7 @@ func (s shape) merged() shape {
 		required = append(required, more...)
 	}
 	if plain := (shape{file: s.file, raw: keywords}); plain.types() != nil && !plain.is("object") {
+		plain.limits = s.limits
 		return plain // of values that are no objects, the last part has the fewest
 	}
 	s.raw = map[string]any{"type": "object", "properties": props, "required": required}
@@ -147,14 +158,28 @@ func (s shape) required(name string) bool {
 	return slices.Contains(list, any(name))
 }
 
+// element returns the shape of an array's element.
+func (s shape) element(i int) shape {
+	if first, _ := s.raw["prefixItems"].([]any); i < len(first) {
+		return s.sub(first[i])
+	}
+	return s.items()
+}
+
 // items returns the shape of an array's elements.
 func (s shape) items() shape { return s.sub(s.raw["items"]) }
 
 // alternatives returns the alternatives of a union, with nested unions expanded, or nil.
 func (s shape) alternatives() []shape {
 	var list []shape
-	any, _ := s.raw["anyOf"].([]any)
-	for _, raw := range any {
+	choices, _ := s.raw["anyOf"].([]any)
+	if choices == nil {
+		choices, _ = s.raw["oneOf"].([]any)
+	}
+	if s.raw["properties"] != nil {
+		return nil // they are conditions
+	}
+	for _, raw := range choices {
 		alternative := s.sub(raw)
 		if inner := alternative.alternatives(); inner != nil {
 			list = append(list, inner...)
@@ -231,7 +256,7 @@ func (s shape) findShapes(v any, at string, found map[string]shape) {
 		}
 	case []any:
 		for i, x := range v {
-			s.items().findShapes(x, pointer(at, strconv.Itoa(i)), found)
+			s.element(i).findShapes(x, pointer(at, strconv.Itoa(i)), found)
 		}
 	}
 }

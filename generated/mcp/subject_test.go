@@ -78,6 +78,9 @@ func newSubject(file *schemaFile, f form) *subject {
 	}
 	s.pointer = "/" + file.defs + "/" + f.definition + path
 	s.shape = file.shape(f.definition)
+	if len(s.shape.limits) > 0 && len(s.shape.members()) == 0 {
+		return nil // the members that refer to the definition check its limits
+	}
 	if path != "" {
 		allOf := field(file.definition(f.definition), "properties", "error", "allOf").([]any)
 		s.shape = s.shape.sub(field(allOf[1], "properties", "data"))

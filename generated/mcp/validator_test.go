@@ -21,9 +21,12 @@ import (
 type validator struct {
 	compiler *jsonschema.Compiler
 	url      string
+	root     map[string]any
 
 	mu       sync.Mutex
 	compiled map[string]*jsonschema.Schema
+
+	documents sync.Map // see shape.limited
 }
 
 // newValidator returns a validator for a schema. It opens no files.
@@ -32,7 +35,7 @@ func newValidator(f *schemaFile) *validator {
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s is not in the schema", url)
 	}
-	v := &validator{compiler: c, url: "mem:///" + f.revision.String(), compiled: map[string]*jsonschema.Schema{}}
+	v := &validator{compiler: c, url: "mem:///" + f.revision.String(), root: f.root, compiled: map[string]*jsonschema.Schema{}}
 	text := render(withoutFormats(f.root), sorted)
 	if err := c.AddResource(v.url, bytes.NewReader(text)); err != nil {
 		panic(err)

@@ -91,7 +91,11 @@ func (f *schemaFile) setVariant(v reflect.Value, x variant) {
 		f.removeOthers(v, f.at(x.at))
 		return
 	}
-	text := render(f.at(x.at).largest(variedDepth+2), sorted)
+	s := f.at(x.at)
+	if len(s.limits) > 0 && f.keepsValid(v, x, s) {
+		return
+	}
+	text := render(s.largest(variedDepth+2), sorted)
 	if x.field == "" {
 		v.SetZero()
 		if err := wire.Decode(text, &wire.Frame{Revision: f.revision}, v.Addr().Interface().(wire.Value)); err != nil {
@@ -109,9 +113,34 @@ func (f *schemaFile) setVariant(v reflect.Value, x variant) {
 		extra.SetMapIndex(reflect.ValueOf(x.member), reflect.ValueOf(json.RawMessage(text)))
 		return
 	}
-	if err := json.Unmarshal(text, field.Addr().Interface()); err != nil {
+	whole := parse(must(json.Marshal(v.Addr().Interface()))).(map[string]any)
+	whole[x.member] = parse(text)
+	other := reflect.New(v.Type())
+	if err := json.Unmarshal(render(whole, sorted), other.Interface()); err != nil {
 		panic(err)
 	}
+	field.Set(other.Elem().FieldByName(x.field))
+}
+
+// keepsValid reports whether a member of a struct, or the struct, fits the limits of s.
+func (f *schemaFile) keepsValid(v reflect.Value, x variant, s shape) bool {
+	text, err := wire.Append(nil, &wire.Frame{Revision: f.revision}, v.Addr().Interface().(wire.Value))
+	if err != nil {
+		return false
+	}
+	doc := parse(text)
+	if x.field != "" {
+		member, ok := doc.(map[string]any)[x.member]
+		return !ok || s.isValid(member)
+	}
+	return s.isValid(doc)
+}
+
+func must(data []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return data
 }
 
 // removeOthers removes the members of Extra that a closed object does not have.

@@ -9,7 +9,9 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Schema validates a value whose Go type allows other values, too. Generated code uses it if the
@@ -28,6 +30,50 @@ type Schema struct {
 	Closed   bool         // an object has no other members
 	AnyOf    []*Schema    // if there are any, one of them must allow the value
 	Equal    []string     // JSON texts; if there are any, the value must be equal to one of them
+
+	AllOf      []*Schema // all of them must allow the value
+	OneOf      []*Schema // if there are any, exactly one of them must allow the value
+	Not        *Schema   // nil, or it must not allow the value
+	Above      *float64  // a number must be larger; nil means no limit
+	Below      *float64  // a number must be smaller; nil means no limit
+	Multiple   string    // a number must be a multiple of this number; "" means any
+	Length     *Range    // of the characters of a string; nil means any
+	Match      func(string) bool
+	Count      *Range    // of the elements of an array; nil means any
+	Unique     bool      // the elements of an array must be different
+	First      []*Schema // the first elements of an array; Items applies to the others
+	Contains   *Schema   // the elements that Contained counts; nil means none
+	Contained  *Range
+	Size       *Range          // of the members of an object; nil means any
+	Names      *Schema         // the names of the members of an object; nil means any
+	Patterns   []SchemaPattern // the members of an object whose names match
+	Dependents []Dependent     // what members of an object require
+}
+
+// Range has the limits of a number of things.
+type Range struct{ Min, Max int }
+
+// check fails if n is not in the range.
+func (r *Range) check(d *Decoder, at, n int, what string) {
+	switch {
+	case r == nil:
+	case n < r.Min:
+		d.fail(at, false, fmt.Errorf("have %d %s, at least %d are required", n, what, r.Min))
+	case n > r.Max:
+		d.fail(at, false, fmt.Errorf("have %d %s, at most %d are allowed", n, what, r.Max))
+	}
+}
+
+// SchemaPattern has the schema of the members of an object whose names match.
+type SchemaPattern struct {
+	Match  func(string) bool
+	Schema *Schema
+}
+
+// Dependent has the schema of an object that has the member Name.
+type Dependent struct {
+	Name   string
+	Schema *Schema
 }
 
 // SchemaPart is a declared member of an object in a [Schema].
@@ -100,17 +146,65 @@ func (e *Encoder) FromExtra(b []byte, extra map[string]json.RawMessage, name str
 
 // Read reads a value and fails if s does not allow it.
 func (s *Schema) Read(d *Decoder) {
-	switch {
-	case s.Value != nil:
+	if s.Value != nil {
 		s.Value(d)
 		return
-	case len(s.AnyOf) > 0:
+	}
+	if s.readOthers(d); d.err == nil {
+		s.readKind(d)
+	}
+}
+
+// readOthers validates the next value with the schemas and values in s that apply to all of it, and
+// returns to its start.
+func (s *Schema) readOthers(d *Decoder) {
+	start := d.mark()
+	if len(s.AnyOf) > 0 {
 		s.readAnyOf(d)
-		return
-	case len(s.Equal) > 0:
+	}
+	if d.err == nil && len(s.Equal) > 0 {
+		d.rewind(start)
 		s.readEqual(d)
+	}
+	for _, part := range s.AllOf {
+		if d.err == nil {
+			d.rewind(start)
+			part.Read(d)
+		}
+	}
+	if d.err != nil {
 		return
 	}
+	d.rewind(start)
+	if s.Not != nil && s.Not.allows(d) {
+		d.Fail("value has a form that is not allowed")
+	}
+	if len(s.OneOf) > 0 && d.err == nil {
+		n := 0
+		for _, alternative := range s.OneOf {
+			if alternative.allows(d) {
+				n++
+			}
+		}
+		if n != 1 && d.err == nil {
+			d.Fail("value has %d of %d types, want one", n, len(s.OneOf))
+		}
+	}
+}
+
+// allows reports whether s allows the next value, and returns to its start. Invalid JSON is still an
+// error.
+func (s *Schema) allows(d *Decoder) bool {
+	start := d.mark()
+	if !d.Try(s.Read) {
+		return false
+	}
+	d.rewind(start)
+	return true
+}
+
+// readKind reads a value, and validates it by its JSON type.
+func (s *Schema) readKind(d *Decoder) {
 	name := d.typeName()
 	if len(s.Types) > 0 && !slices.Contains(s.Types, name) && !(name == "number" && slices.Contains(s.Types, "integer")) {
 		d.failKind(strings.Join(s.Types, " or "))
@@ -120,14 +214,7 @@ func (s *Schema) Read(d *Decoder) {
 	case "object":
 		s.readObject(d)
 	case "array":
-		n := 0
-		for more := d.openArray(); more; more = d.another() {
-			s.Items.orAny().Read(d)
-			n++
-		}
-		if s.MaxItems > 0 {
-			d.MaxItems(n, s.MaxItems)
-		}
+		s.readArray(d)
 	case "string":
 		s.readString(d)
 	case "number":
@@ -135,6 +222,68 @@ func (s *Schema) Read(d *Decoder) {
 	default:
 		d.Skip()
 	}
+}
+
+func (s *Schema) readArray(d *Decoder) {
+	n, contained, start := 0, 0, d.pos
+	var seen map[string]bool
+	if s.Unique {
+		seen = make(map[string]bool)
+	}
+	for more := d.openArray(); more; more = d.another() {
+		if s.Contains != nil && s.Contains.allows(d) {
+			contained++
+		}
+		d.next()
+		at := d.pos
+		if n < len(s.First) {
+			s.First[n].Read(d)
+		} else {
+			s.Items.orAny().Read(d)
+		}
+		if s.Unique && d.err == nil {
+			text := canonical(d.data[at:d.pos])
+			if seen[text] {
+				d.fail(at, false, errors.New("element occurs twice"))
+			}
+			seen[text] = true
+		}
+		n++
+	}
+	if s.MaxItems > 0 {
+		d.MaxItems(n, s.MaxItems)
+	}
+	s.Count.check(d, start, n, "items")
+	s.Contained.check(d, start, contained, "items of the required form")
+}
+
+// canonical returns a text that is the same for JSON texts with equal values.
+func canonical(text []byte) string {
+	out, _ := json.Marshal(normal(parsed(text)))
+	return string(out)
+}
+
+// normal returns a value in which numbers are texts that are different from all strings.
+func normal(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		digits, shift := decimal([]byte(v))
+		if len(digits) == 0 {
+			return "number 0"
+		}
+		return fmt.Sprintf("number %t %s %d", v[0] == '-', digits, shift)
+	case string:
+		return "string " + v
+	case []any:
+		for i := range v {
+			v[i] = normal(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = normal(v[name])
+		}
+	}
+	return v
 }
 
 // orAny returns s, or a schema that allows any JSON if s is nil.
@@ -226,35 +375,86 @@ func (s *Schema) readObject(d *Decoder) {
 	at := d.pos
 	for o := d.Object(nil); o.Next(); {
 		name := o.key()
-		i := slices.IndexFunc(s.Members, func(p SchemaPart) bool { return p.Name == name })
-		switch {
-		case i >= 0:
-			seen = append(seen, name)
-			s.Members[i].Schema.orAny().Read(d)
-		case s.Closed:
-			d.Fail("revision has no member %q", clip(name))
-		default:
-			s.Others.orAny().Read(d)
+		seen = append(seen, name)
+		if s.Names != nil {
+			s.readName(d, name)
 		}
+		s.readMember(d, name)
 	}
 	for _, p := range s.Members {
 		if p.Required && !slices.Contains(seen, p.Name) {
 			d.fail(at, false, fmt.Errorf("missing member %q", p.Name))
 		}
 	}
+	s.Size.check(d, at, len(seen), "members")
+	for _, dep := range s.Dependents {
+		if d.err == nil && slices.Contains(seen, dep.Name) {
+			end := d.mark()
+			d.pos = at
+			dep.Schema.Read(d)
+			if d.err == nil {
+				d.rewind(end)
+			}
+		}
+	}
+}
+
+// readName validates the name of a member.
+func (s *Schema) readName(d *Decoder, name string) {
+	text := newDecoder(AppendString(nil, name), &Frame{})
+	s.Names.Read(text)
+	if err := text.finish(); err != nil {
+		d.Fail("name %q is not allowed: %w", clip(name), err)
+	}
+}
+
+// readMember reads the value of a member with all schemas that apply to it.
+func (s *Schema) readMember(d *Decoder, name string) {
+	var parts []*Schema
+	for _, p := range s.Patterns {
+		if p.Match(name) {
+			parts = append(parts, p.Schema)
+		}
+	}
+	i := slices.IndexFunc(s.Members, func(p SchemaPart) bool { return p.Name == name })
+	switch {
+	case i >= 0:
+		parts = append(parts, s.Members[i].Schema)
+	case len(parts) > 0:
+	case s.Closed:
+		d.Fail("revision has no member %q", clip(name))
+	default:
+		parts = append(parts, s.Others)
+	}
+	start := d.mark()
+	for j, part := range parts {
+		if j > 0 && d.err == nil {
+			d.rewind(start)
+		}
+		part.orAny().Read(d)
+	}
 }
 
 func (s *Schema) readString(d *Decoder) {
+	at := d.pos
 	if s.Base64 {
-		d.Bytes()
+		start := d.mark()
+		if d.Bytes(); d.err != nil {
+			return
+		}
+		d.rewind(start)
+	}
+	raw, size := d.quoted()
+	if d.err != nil || len(s.Values) == 0 && s.Length == nil && s.Match == nil {
 		return
 	}
-	at := d.pos
-	raw, size := d.quoted()
-	if d.err == nil && len(s.Values) > 0 {
-		if text := unescaped(raw, size); !slices.Contains(s.Values, text) {
-			d.fail(at, false, fmt.Errorf("value %q is not one of %q", clip(text), s.Values))
-		}
+	text := unescaped(raw, size)
+	s.Length.check(d, at, utf8.RuneCountInString(text), "characters")
+	if len(s.Values) > 0 && !slices.Contains(s.Values, text) {
+		d.fail(at, false, fmt.Errorf("value %q is not one of %q", clip(text), s.Values))
+	}
+	if s.Match != nil && !s.Match(text) {
+		d.fail(at, false, fmt.Errorf("value %q does not match the pattern", clip(text)))
 	}
 }
 
@@ -264,7 +464,7 @@ func (s *Schema) readNumber(d *Decoder) {
 	if raw == nil {
 		return
 	}
-	integer := len(s.Types) > 0 && !slices.Contains(s.Types, "number")
+	integer := slices.Contains(s.Types, "integer") && !slices.Contains(s.Types, "number")
 	if integer {
 		d.intSlow(raw, math.MinInt64, math.MaxInt64)
 	}
@@ -272,12 +472,37 @@ func (s *Schema) readNumber(d *Decoder) {
 		return
 	}
 	v := parseFloat(raw, form)
-	if s.Min != nil && v < *s.Min {
-		d.fail(at, false, fmt.Errorf("want at least %v, have %v", *s.Min, v))
+	limit := func(bound *float64, fits bool, text string) {
+		if bound != nil && !fits {
+			d.fail(at, false, fmt.Errorf("want %s %v, have %v", text, *bound, v))
+		}
 	}
-	if s.Max != nil && v > *s.Max {
-		d.fail(at, false, fmt.Errorf("want at most %v, have %v", *s.Max, v))
+	limit(s.Min, s.Min == nil || v >= *s.Min, "at least")
+	limit(s.Max, s.Max == nil || v <= *s.Max, "at most")
+	limit(s.Above, s.Above == nil || v > *s.Above, "more than")
+	limit(s.Below, s.Below == nil || v < *s.Below, "less than")
+	if s.Multiple != "" && !isMultiple(raw, s.Multiple) {
+		d.fail(at, false, fmt.Errorf("want a multiple of %s, have %s", s.Multiple, clip(string(raw))))
 	}
+}
+
+// isMultiple reports whether a number is a multiple of another one, which is positive and has at most
+// 17 digits.
+func isMultiple(raw []byte, of string) bool {
+	digits, shift := decimal(raw)
+	divisor, unit := decimal([]byte(of))
+	modulus, err := strconv.ParseUint(string(divisor), 10, 60)
+	if err != nil || len(digits) > 0 && shift < unit {
+		return len(digits) == 0
+	}
+	var rest uint64
+	for _, c := range digits {
+		rest = (rest*10 + uint64(c-'0')) % modulus
+	}
+	for range min(shift-unit, 64) { // the modulus has fewer factors of 2 and 5
+		rest = rest * 10 % modulus
+	}
+	return rest == 0
 }
 
 // IsZero reports whether v points to a zero value.

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -177,3 +178,63 @@ type read struct{ schema *wire.Schema }
 
 func (x *read) AppendJSON(b []byte, _ *wire.Encoder) []byte { return append(b, "null"...) }
 func (x *read) DecodeJSON(d *wire.Decoder)                  { x.schema.Read(d) }
+
+// TestSchemaKeywords validates documents with the keywords that no Go type represents. The first documents of
+// each case are valid.
+func TestSchemaKeywords(t *testing.T) {
+	text := &wire.Schema{Types: []string{"string"}}
+	begins := func(prefix string) func(string) bool {
+		return func(s string) bool { return strings.HasPrefix(s, prefix) }
+	}
+	has := func(name string) *wire.Schema {
+		return &wire.Schema{Members: []wire.SchemaPart{{Name: name, Required: true}}}
+	}
+	for name, test := range map[string]struct {
+		schema  *wire.Schema
+		valid   []string
+		invalid map[string]string // with the errors
+	}{
+		"length": {&wire.Schema{Length: &wire.Range{Min: 1, Max: 2}}, []string{`"é"`, `"éé"`, `1`, `"\ud83d\ude00"`},
+			map[string]string{`""`: "have 0 characters, at least 1 are required", `"abc"`: "have 3 characters, at most 2 are allowed"}},
+		"match":      {&wire.Schema{Match: begins("a")}, []string{`"a"`, `"\u0061b"`, `[]`}, map[string]string{`"b"`: `value "b" does not match the pattern`}},
+		"base64":     {&wire.Schema{Base64: true, Length: &wire.Range{Min: 4, Max: 4}}, []string{`"AA=="`}, map[string]string{`""`: "have 0 characters", `"abc"`: "base64"}},
+		"above":      {&wire.Schema{Above: new(0.0), Below: new(1.0)}, []string{`0.5`, `"a"`}, map[string]string{`0`: "want more than 0, have 0", `1`: "want less than 1, have 1"}},
+		"multiple":   {&wire.Schema{Multiple: "0.25"}, []string{`0`, `0.5`, `-1.25`, `1e3`, `1e30`, `25e-2`}, map[string]string{`0.3`: "want a multiple of 0.25, have 0.3", `1e-3`: "want a multiple"}},
+		"multiple 7": {&wire.Schema{Multiple: "7"}, []string{`7`, `700`, `7e20`, `777777777777777777777`, `0.0`}, map[string]string{`1e20`: "want a multiple of 7", `0.7`: "want a multiple of 7"}},
+		"count": {&wire.Schema{Count: &wire.Range{Min: 1, Max: 2}}, []string{`[1]`, ` [ 1 , 2 ] `, `{}`},
+			map[string]string{`[]`: "have 0 items, at least 1 are required", `[1,2,3]`: "have 3 items, at most 2 are allowed"}},
+		"unique": {&wire.Schema{Unique: true}, []string{`[1,"1",[1],{"a":1,"b":2},true,null,1.5]`, `["number false 1 0",1]`},
+			map[string]string{`[1, 1.0]`: "element occurs twice", `[{"a":1,"b":2}, {"b":2.0,"a":1}]`: "element occurs twice", `["a","\u0061"]`: "element occurs twice", `[0,-0.0]`: "element occurs twice"}},
+		"first": {&wire.Schema{First: []*wire.Schema{text}, Items: &wire.Schema{Not: new(wire.Schema)}}, []string{`[]`, `["a"]`},
+			map[string]string{`[1]`: "want string, have a number", `["a","b"]`: "value has a form that is not allowed"}},
+		"contains": {&wire.Schema{Contains: text, Contained: &wire.Range{Min: 1, Max: 2}}, []string{`[1,"a"]`, `["a","b",1]`},
+			map[string]string{`[1]`: "have 0 items of the required form", `["a","a","a"]`: "have 3 items of the required form"}},
+		"size": {&wire.Schema{Size: &wire.Range{Min: 1, Max: 2}}, []string{`{"a":1}`, `{"a":1,"b":2}`, `[]`},
+			map[string]string{`{}`: "have 0 members, at least 1 are required", `{"a":1,"b":2,"c":3}`: "have 3 members, at most 2 are allowed"}},
+		"names": {&wire.Schema{Names: &wire.Schema{Length: &wire.Range{Max: 1}}}, []string{`{"a":1}`, `{"é":1}`}, map[string]string{`{"ab":1}`: `name "ab" is not allowed`}},
+		"patterns": {&wire.Schema{Members: []wire.SchemaPart{{Name: "x-a", Schema: &wire.Schema{Length: &wire.Range{Max: 1}}}}, Patterns: []wire.SchemaPattern{{Match: begins("x-"), Schema: text}}, Closed: true},
+			[]string{`{}`, `{"x-a":"b"}`, `{"x-b":"long"}`}, map[string]string{`{"x-b":1}`: "want string", `{"x-a":"bc"}`: "have 2 characters", `{"a":1}`: `revision has no member "a"`}},
+		"dependents": {&wire.Schema{Dependents: []wire.Dependent{{Name: "a", Schema: has("b")}}}, []string{`{}`, `{"b":1}`, `{"a":1,"b":[{}]}`}, map[string]string{`{"a":1}`: `missing member "b"`}},
+		"all":        {&wire.Schema{AllOf: []*wire.Schema{has("a"), has("b")}, Types: []string{"object"}}, []string{`{"a":1,"b":2}`}, map[string]string{`{"a":1}`: `missing member "b"`, `1`: "want object"}},
+		"one":        {&wire.Schema{OneOf: []*wire.Schema{has("a"), has("b")}}, []string{`{"a":1}`, `{"b":1}`}, map[string]string{`{}`: "value has 0 of 2 types, want one", `{"a":1,"b":1}`: "value has 2 of 2 types, want one"}},
+		"not":        {&wire.Schema{Not: has("a")}, []string{`{"b":1}`}, map[string]string{`{"a":1}`: "value has a form that is not allowed", `1`: "value has a form that is not allowed"}},
+		"any, equal": {&wire.Schema{AnyOf: []*wire.Schema{text, {Types: []string{"number"}}}, Equal: []string{`1`, `"a"`, `true`}}, []string{`1.0`, `"a"`}, map[string]string{`true`: "want one of 2 types", `2`: "value 2 is not one of"}},
+	} {
+		validate := func(document string) error {
+			x := validated{test.schema}
+			return wire.Decode([]byte(document), &wire.Frame{Revision: rev2025}, &x)
+		}
+		for _, document := range test.valid {
+			require.NoError(t, validate(document), "%s: %s", name, document)
+		}
+		for document, want := range test.invalid {
+			require.ErrorContains(t, validate(document), want, "%s: %s", name, document)
+		}
+	}
+}
+
+// validated is a value that a schema validates.
+type validated struct{ schema *wire.Schema }
+
+func (x *validated) AppendJSON(b []byte, _ *wire.Encoder) []byte { return b }
+func (x *validated) DecodeJSON(d *wire.Decoder)                  { x.schema.Read(d) }

@@ -64,6 +64,9 @@ type generator struct {
 	pkg     *ir.Package
 	windows map[ir.Window]string
 	ext     *Extension // nil for the protocol
+	// patterns has the regular expressions of the function that is printed now.
+	patterns []string
+	function string // its name
 }
 
 // print prints files, and checks the names that they declare.
@@ -94,7 +97,7 @@ func (g *generator) file() *jen.File {
 		f.ImportName(Protocol, "mcp")
 	}
 	f.ImportNames(map[string]string{wirePkg: "wire", peerPkg: "peer", "encoding/json": "json", "context": "context",
-		"iter": "iter", "math": "math", "fmt": "fmt"})
+		"iter": "iter", "math": "math", "fmt": "fmt", "regexp": "regexp", "sync": "sync"})
 	return f
 }
 

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -15,17 +16,40 @@ import (
 //	func checkIconSizesSince20270301(d *wire.Decoder) { (&wire.Schema{Types: []string{"string"}}).Read(d) }
 func (g *generator) checks(f *jen.File, t *ir.Type, s *ir.Struct) {
 	for _, v := range s.Checks {
-		f.Commentf("%s validates %s.", g.checkName(t, nil, v), a(t.Name))
-		f.Func().Id(g.checkName(t, nil, v)).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.readSchema(v.Schema))
-		f.Line()
+		g.check(f, g.checkName(t, nil, v), a(t.Name), v)
 	}
 	for _, field := range s.Fields {
 		for _, v := range slices.Concat(field.Extra, field.Checks) {
-			f.Commentf("%s validates the member %q of %s.", g.checkName(t, field, v), field.JSON, a(t.Name))
-			f.Func().Id(g.checkName(t, field, v)).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.readSchema(v.Schema))
-			f.Line()
+			g.check(f, g.checkName(t, field, v), fmt.Sprintf("the member %q of %s", field.JSON, a(t.Name)), v)
 		}
 	}
+}
+
+// check prints the function name, and the regular expressions that it uses.
+func (g *generator) check(f *jen.File, name, what string, v ir.Variant) {
+	g.function, g.patterns = name, nil
+	body := g.readSchema(v.Schema)
+	f.Commentf("%s validates %s.", name, what)
+	f.Func().Id(name).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(body)
+	f.Line()
+	for i, text := range g.patterns {
+		re := jen.Op("*").Qual("regexp", "Regexp")
+		f.Var().Id(g.patternName(i)).Op("=").Qual("sync", "OnceValue").Call(jen.Func().Params().Add(re).Block(
+			jen.Return(jen.Qual("regexp", "MustCompile").Call(raw(text)))))
+		f.Line()
+	}
+}
+
+// patternName returns the name of the function that returns a regular expression.
+func (g *generator) patternName(i int) string { return fmt.Sprint(g.function, "Pattern", i+1) }
+
+// match prints a function that reports whether a string matches a regular expression.
+//
+//	func(s string) bool { return checkIconSizesSince20270301Pattern1().MatchString(s) }
+func (g *generator) match(pattern string) jen.Code {
+	g.patterns = append(g.patterns, pattern)
+	return jen.Func().Params(jen.Id("s").String()).Bool().Block(
+		jen.Return(jen.Id(g.patternName(len(g.patterns) - 1)).Call().Dot("MatchString").Call(jen.Id("s"))))
 }
 
 // checkName returns the name of the function for a field, or for the whole type if f is nil.
@@ -115,7 +139,78 @@ func (g *generator) schema(s *ir.Schema) *jen.Statement {
 			})
 		}
 		texts("Equal", s.Equal)
+		g.restrictions(d, s)
 	})
+}
+
+// restrictions prints the keywords that no Go type represents.
+func (g *generator) restrictions(d *jen.Group, s *ir.Schema) {
+	set := func(name string, value jen.Code) { d.Id(name).Op(":").Add(value) }
+	for _, x := range []struct {
+		name string
+		list []*ir.Schema
+	}{{"AllOf", s.AllOf}, {"OneOf", s.OneOf}, {"First", s.First}} {
+		if len(x.list) > 0 {
+			set(x.name, jen.Index().Op("*").Qual(wirePkg, "Schema").ValuesFunc(func(d *jen.Group) {
+				for _, inner := range x.list {
+					d.Op("&").Add(g.schema(inner))
+				}
+			}))
+		}
+	}
+	for _, x := range []struct {
+		name  string
+		inner *ir.Schema
+	}{{"Not", s.Not}, {"Contains", s.Contains}, {"Names", s.Names}} {
+		if x.inner != nil {
+			set(x.name, jen.Op("&").Add(g.schema(x.inner)))
+		}
+	}
+	for _, x := range []struct {
+		name  string
+		bound *float64
+	}{{"Above", s.Above}, {"Below", s.Below}} {
+		if x.bound != nil {
+			set(x.name, jen.New(jen.Float64().Call(number(*x.bound))))
+		}
+	}
+	for _, x := range []struct {
+		name   string
+		limits *ir.Range
+	}{{"Length", s.Length}, {"Count", s.Count}, {"Contained", s.Contained}, {"Size", s.Size}} {
+		if x.limits != nil {
+			set(x.name, jen.Op("&").Qual(wirePkg, "Range").Values(jen.Id("Min").Op(":").Lit(x.limits.Min), jen.Id("Max").Op(":").Lit(x.limits.Max)))
+		}
+	}
+	g.moreRestrictions(d, s)
+}
+
+// moreRestrictions prints the keywords that are neither schemas nor limits.
+func (g *generator) moreRestrictions(d *jen.Group, s *ir.Schema) {
+	set := func(name string, value jen.Code) { d.Id(name).Op(":").Add(value) }
+	if s.Multiple != "" {
+		set("Multiple", jen.Lit(s.Multiple))
+	}
+	if s.Pattern != "" {
+		set("Match", g.match(s.Pattern))
+	}
+	if s.Unique {
+		set("Unique", jen.True())
+	}
+	if len(s.Patterns) > 0 {
+		set("Patterns", jen.Index().Qual(wirePkg, "SchemaPattern").ValuesFunc(func(d *jen.Group) {
+			for _, p := range s.Patterns {
+				d.Values(jen.Id("Match").Op(":").Add(g.match(p.Pattern)), jen.Id("Schema").Op(":").Op("&").Add(g.schema(p.Schema)))
+			}
+		}))
+	}
+	if len(s.Dependents) > 0 {
+		set("Dependents", jen.Index().Qual(wirePkg, "Dependent").ValuesFunc(func(d *jen.Group) {
+			for _, x := range s.Dependents {
+				d.Values(jen.Id("Name").Op(":").Lit(x.Name), jen.Id("Schema").Op(":").Op("&").Add(g.schema(x.Schema)))
+			}
+		}))
+	}
 }
 
 // number prints a bound.

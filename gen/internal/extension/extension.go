@@ -282,7 +282,7 @@ func (x *Schema) Compile(p *Protocol) (*ir.Package, error) {
 		return nil, err
 	}
 	pkg, err := ir.BuildExtension(&ir.Extension{
-		Source:   &ir.Source{Revision: p.File.Revision, File: c.Schema, SHA256: x.sha256, Defs: file.Defs},
+		Source:   &ir.Source{Revision: p.File.Revision, File: c.Schema, SHA256: x.sha256, Defs: file.Defs, Restrictions: file.Restrictions},
 		Own:      own,
 		Trim:     c.Trim,
 		Shadow:   load.Shadow,

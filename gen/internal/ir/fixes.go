@@ -116,6 +116,28 @@ type Schema struct {
 	Closed   bool // an object has no other members
 	AnyOf    []*Schema
 	Equal    []string // JSON texts
+
+	// The keywords of restrictions.
+	AllOf, OneOf, First []*Schema
+	Not                 *Schema
+	Above, Below        *float64
+	Multiple            string
+	Pattern             string
+	Length, Count, Size *Range
+	Unique              bool
+	Contains, Names     *Schema
+	Contained           *Range
+	Patterns            []SchemaPattern
+	Dependents          []SchemaMember
+}
+
+// Range has the limits of a number of things.
+type Range struct{ Min, Max int }
+
+// SchemaPattern has the schema of the members of an object whose names match a regular expression.
+type SchemaPattern struct {
+	Pattern string
+	Schema  *Schema
 }
 
 // SchemaMember is a declared member of an object in a [Schema].
@@ -130,8 +152,8 @@ type SchemaMember struct {
 func (m *merger) variants(position string, kind JoinKind, occs []occurrence) (list []Variant) {
 	for i, o := range occs {
 		if first := slices.IndexFunc(occs[:i], func(x occurrence) bool { return x.bit == o.bit }); first >= 0 {
-			if have := occs[first].node; !equalNodes(have, o.node) {
-				m.problems.fixing(fix{}, func() { m.refuseTwo(position, o.bit, have, o.node) })
+			if have := occs[first]; !m.sameRestriction(have, o) {
+				m.problems.fixing(fix{}, func() { m.refuseTwo(position, o.bit, have.node, o.node) })
 			}
 			continue
 		}
@@ -257,8 +279,17 @@ func pointerOf(n node) string {
 	return pointer
 }
 
-// schema converts a node. The definitions in within contain it.
+// schema converts a node, with its restriction. The definitions in within contain it.
 func (m *merger) schema(bit int, n node, within []string) *Schema {
+	s := m.schemaOf(bit, n, within)
+	if r := m.restrictionSchema(bit, n, within); r != nil {
+		return &Schema{AllOf: []*Schema{s, r}}
+	}
+	return s
+}
+
+// schemaOf is like schema without the restriction.
+func (m *merger) schemaOf(bit int, n node, within []string) *Schema {
 	switch n := n.(type) {
 	case *refNode:
 		return m.schemaOfRef(bit, n, within)
@@ -295,7 +326,7 @@ func (m *merger) schema(bit int, n node, within []string) *Schema {
 // none.
 func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
 	m.refuseFramed(bit, r)
-	if t := m.types[m.nameIn(bit, m.target(bit, r.def))]; t != nil {
+	if t := m.types[m.nameIn(bit, m.target(bit, r.def))]; t != nil && !m.restricts(bit, r, within) {
 		return &Schema{Type: Named{t.typ}}
 	}
 	def := m.documents[bit].defs[r.def]

@@ -10,6 +10,10 @@ import (
 // intersect returns a node that allows exactly the values that both a and b allow. It reports
 // whether there is one. If one of two references is narrower, the result is this reference.
 func (p *parser) intersect(a, b node) (node, bool) {
+	d := p.document
+	if a.pos() != b.pos() && (d.isRestrictedWithin(a) || d.isRestrictedWithin(b)) {
+		return nil, false
+	}
 	if _, anything := a.(*anyNode); anything || equalNodes(a, b) {
 		return b, true
 	}
@@ -17,6 +21,9 @@ func (p *parser) intersect(a, b node) (node, bool) {
 		return a, true
 	}
 	resolvedA, resolvedB := p.resolve(a), p.resolve(b)
+	if d.isRestrictedWithin(resolvedA) || d.isRestrictedWithin(resolvedB) {
+		return nil, false
+	}
 	switch {
 	case p.narrower(resolvedA, resolvedB):
 		return b, true

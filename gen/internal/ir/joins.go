@@ -32,6 +32,7 @@ const (
 	unsentJoin
 	extraJoin
 	checkedJoin
+	restrictedJoin
 )
 
 // Joins is the table of all kinds of joins. docs/schema.md shows Change and Go. Sentence is in the summary of
@@ -162,6 +163,12 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"`json.RawMessage`",
 		"It must match another schema %s: %s.",
 		"a list of bounded lists",
+	},
+	restrictedJoin: {
+		"a schema has keywords that no Go type represents in some revisions, such as `minLength`, `pattern` or `oneOf`",
+		"the type without these keywords",
+		"The keywords of its schema allow fewer values %s.",
+		"keywords without a Go type",
 	},
 }
 

@@ -38,6 +38,7 @@ func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problem
 			m.problems.fixing(m.typeFix(t), func() { m.mergeType(t) })
 		}
 		if !m.changed {
+			m.refuseUnchecked()
 			return m
 		}
 		if pass > 50 {

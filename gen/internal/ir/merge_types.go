@@ -30,7 +30,7 @@ func (m *merger) mergeStruct(t *mergedType) {
 		})
 	}
 	m.addMeta(t, s)
-	s.Checks = append(m.absorbedVariants(t), m.closedVariants(t, s)...)
+	s.Checks = m.restrictedVariants(t, s, append(m.absorbedVariants(t), m.closedVariants(t, s)...))
 	for _, o := range t.occs {
 		if obj, ok := o.node.(*objectNode); ok && obj.params != nil && obj.params.required {
 			s.ParamsRequired |= 1 << o.bit
@@ -63,6 +63,9 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 		f.Checks = append(f.Checks, m.variants(position, checkedJoin, extra)...)
 	default:
 		f.Type, f.Extra = m.memberExpr(t, f, own), m.variants(position, extraJoin, extra)
+	}
+	if !m.any(t.occs, isMessage) || name != "params" {
+		f.Checks = m.restrict(position, f.Checks, own)
 	}
 	if f.Role == Meta {
 		f.In |= m.metaWindow(t, f.In)

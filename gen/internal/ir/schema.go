@@ -20,6 +20,8 @@ type Source struct {
 	File     string // file name, printed in the headers of the generated files
 	SHA256   string
 	Defs     map[string]*schemas.Type
+	// Restrictions has keywords that a value must match in addition to Defs, by JSON pointer.
+	Restrictions map[string]any
 }
 
 // A node is a schema of one position in one revision. It has no descriptions, no
@@ -80,6 +82,7 @@ type (
 		framed    bool // it has other members of JSON-RPC than the method
 		params    *member
 		paramsDef string
+		paramsRef *refNode
 		// An object without other members than the declared ones is closed.
 		closed bool
 		// The members that a value of the member caseKey requires, if the object was a
@@ -119,11 +122,15 @@ type document struct {
 	bit     int
 	defs    map[string]node
 	notices []string // about constraints that the codec does not check
+
+	restrictions map[string]any  // see [Source]
+	checked      map[string]bool // the pointers of restrictions that the generated code checks
 }
 
 // parser parses the definitions of one revision.
 type parser struct {
 	src      *Source
+	document *document
 	problems *problemList
 	// unions reports whether a part of an allOf may be a union of objects, as in extensions.
 	unions bool
@@ -135,8 +142,8 @@ type parser struct {
 // parse converts every definition of src to a node. Messages have no framing, and
 // their params are separate.
 func parse(src *Source, bit int, rules *ruleSet, problems *problemList) *document {
-	p := &parser{src: src, problems: problems, unions: rules.own != nil}
-	d := &document{name: src.Revision, bit: bit, defs: make(map[string]node)}
+	d := &document{name: src.Revision, bit: bit, defs: make(map[string]node), restrictions: src.Restrictions, checked: make(map[string]bool)}
+	p := &parser{src: src, document: d, problems: problems, unions: rules.own != nil}
 	for _, name := range slices.Sorted(maps.Keys(src.Defs)) {
 		where := fmt.Sprintf("%s#/$defs/%s", src.Revision, escape(name))
 		n := p.node(src.Defs[name], where)
@@ -470,7 +477,7 @@ func (p *parser) message(o *objectNode) node {
 		return m
 	}
 	if r, ok := params.node.(*refNode); ok {
-		m.paramsDef = r.def
+		m.paramsDef, m.paramsRef = r.def, r
 	}
 	switch n := p.resolve(params.node).(type) {
 	case *objectNode, *mapNode:

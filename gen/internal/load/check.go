@@ -16,6 +16,7 @@ type checker struct {
 	file  string
 	in    string // the revision, or "" if it is unknown
 	prose bool   // allow descriptions, because the file is official
+	newer bool   // the dialect is newer than draft 7
 	defs  string
 	names map[string]any
 	errs  []error
@@ -55,6 +56,7 @@ func (c *checker) root(tree any) {
 		c.fail("", "$schema is missing; it must be one of %s", strings.Join(dialects, ", ")).
 			Choose("The file is a schema in this dialect.", c.set("/$schema", `"`+dialects[1]+`"`))
 	}
+	c.newer = root["$schema"] == dialects[1]
 	_, draft7 := root["definitions"]
 	c.defs = "$defs"
 	if _, ok := root[c.defs]; ok == draft7 {
@@ -117,13 +119,7 @@ func (c *checker) reaches(v any, def string, seen map[string]bool) bool {
 func (c *checker) schema(at string, v any) {
 	object, ok := v.(map[string]any)
 	switch {
-	case v == true && at != "":
-		return
-	case v == false && closes(at):
-		return
-	case v == false:
-		c.fail(at, "false is not supported, because it allows no value").
-			Choose("The compiler ignores the schema.", c.remove(at))
+	case at != "" && (v == true || v == false):
 		return
 	case !ok:
 		r := c.fail(at, "a schema must be an object, not %s", kind(v))
@@ -135,8 +131,6 @@ func (c *checker) schema(at string, v any) {
 	for _, key := range sorted(object) {
 		c.keyword(at, key, object[key])
 	}
-	c.combinations(at, object)
-	c.required(at, object)
 	c.reference(at, object)
 	c.id(at, object)
 }
@@ -158,18 +152,12 @@ func (c *checker) id(at string, object map[string]any) {
 	}
 }
 
-// closes reports whether a pointer refers to the keyword additionalProperties, and not to a member or
-// a definition with this name.
-func closes(at string) bool {
-	return strings.HasSuffix(at, "/additionalProperties") && !strings.HasSuffix(at, "/properties/additionalProperties") && strings.Count(at, "/") > 2
-}
-
 func (c *checker) keyword(at, key string, v any) {
 	k := keywordAt(at, key)
 	switch {
 	case isAnnotation(key):
 		c.annotation(at, key, v)
-	case !k.known():
+	case !k.known(), k.newer && !c.newer:
 		c.fail(child(at, key), "unsupported keyword %q; gen must implement it first", key).
 			Choose("The compiler ignores the keyword, so the codec does not check it.", c.remove(child(at, key)))
 	case key == "const" && v == nil && !c.prose:
@@ -205,60 +193,6 @@ func (c *checker) annotation(at, key string, v any) {
 	} else if !c.prose {
 		c.fail(child(at, key), "a %s is not allowed here; import the official file with make schema", key)
 	}
-}
-
-// required reports required members without a schema, because they would have no type.
-func (c *checker) required(at string, object map[string]any) {
-	names, _ := object["required"].([]any)
-	properties, _ := object["properties"].(map[string]any)
-	for i, v := range names {
-		if name, ok := v.(string); ok && properties[name] == nil {
-			r := c.fail(element(child(at, "required"), i), "required member %q is not in properties", name)
-			if properties["method"] == nil { // a message has no members but params
-				r.Choose("The member may be any JSON.", c.set(child(child(at, "properties"), name), "{}"))
-			}
-			r.Choose("The member is not required.", c.remove(element(child(at, "required"), i)))
-		}
-	}
-}
-
-// combinations reports keywords that have no effect in this place, and keywords whose
-// combination is not supported.
-func (c *checker) combinations(at string, object map[string]any) {
-	for _, key := range sorted(object) {
-		if isAnnotation(key) {
-			continue
-		}
-		k := keywordAt(at, key)
-		others := slices.DeleteFunc(sorted(object), func(other string) bool {
-			return other == key || isAnnotation(other) && c.prose || other == "type" && k.types != nil
-		})
-		switch typed := hasType(object, k.types); {
-		case k.exclusive && len(others) > 0:
-			c.fail(child(at, key), "%s cannot be combined with %s; move one of them to a definition", key, strings.Join(others, ", ")).
-				Choose("The compiler ignores the other keywords, so the codec does not check them.", c.removeAll(at, others)...).
-				Choose("The compiler ignores this keyword, so the codec does not check it.", c.remove(child(at, key)))
-		case !typed && (object["type"] != nil || !k.exclusive):
-			c.fail(child(at, key), "%s requires the type %s", key, strings.Join(k.types, " or ")).
-				Choose("The schema has the type that the keyword applies to.", c.set(child(at, "type"), `"`+k.types[0]+`"`)).
-				Choose("The compiler ignores the keyword, so the codec does not check it.", c.remove(child(at, key)))
-		}
-	}
-	extra, _ := object["additionalProperties"].(map[string]any)
-	restricts := func(key string) bool { return !isAnnotation(key) }
-	if object["properties"] != nil && slices.ContainsFunc(sorted(extra), restricts) {
-		c.fail(child(at, "additionalProperties"), "additionalProperties must allow any value if there are properties").
-			Choose("Other members may be any JSON.", c.remove(child(at, "additionalProperties"))).
-			Choose("The value is a map, and the codec does not check which members it has.", c.removeAll(at, []string{"properties", "required"})...)
-	}
-}
-
-// removeAll returns rules that remove keywords of a schema.
-func (c *checker) removeAll(at string, keys []string) (rules []any) {
-	for _, key := range keys {
-		rules = append(rules, c.remove(child(at, key)))
-	}
-	return rules
 }
 
 // hasType reports whether an object has one of the types, or types is nil.

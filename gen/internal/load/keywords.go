@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,7 +18,8 @@ type keyword struct {
 	holds     contents           // what its value contains
 	fault     func(v any) string // describes what is wrong with a value, or ""
 	types     []string           // types that it applies to, nil for all
-	exclusive bool               // cannot be combined with keywords other than type
+	restricts bool               // no Go type has it, so that the codec checks it
+	newer     bool               // draft 7 does not have it
 }
 
 // rootKeywords are allowed only at the top of a file.
@@ -27,25 +29,47 @@ var rootKeywords = map[string]keyword{
 	"definitions": {holds: mapping, fault: object},
 }
 
-// keywords are allowed in every other schema. The list contains only keywords that
-// occur in the protocol's files. A keyword that later stages ignore would produce
+// keywords are allowed in every other schema. A keyword that later stages ignore would produce
 // types that accept values the schema forbids.
 var keywords = map[string]keyword{
-	"$ref":                 {holds: plain, fault: nonEmptyString, exclusive: true},
+	"$ref":                 {holds: plain, fault: nonEmptyString},
 	"additionalProperties": {holds: schema, types: objectType},
-	"allOf":                {holds: list, fault: schemaArray, exclusive: true},
-	"anyOf":                {holds: list, fault: schemaArray, exclusive: true},
-	"const":                {holds: plain, fault: constant, types: typeNames, exclusive: true},
-	"enum":                 {holds: plain, fault: constants, types: typeNames, exclusive: true},
+	"allOf":                {holds: list, fault: schemaArray},
+	"anyOf":                {holds: list, fault: schemaArray},
+	"const":                {holds: plain, fault: constant},
+	"enum":                 {holds: plain, fault: constants},
 	"format":               {holds: plain, fault: nonEmptyString, types: stringType},
 	"items":                {holds: schema, types: arrayType},
 	"maximum":              {holds: plain, fault: number, types: numberTypes},
 	"maxItems":             {holds: plain, fault: positiveInteger, types: arrayType},
 	"minimum":              {holds: plain, fault: number, types: numberTypes},
-	"propertyNames":        {holds: plain, fault: anyName, types: objectType},
 	"properties":           {holds: mapping, fault: object, types: objectType},
 	"required":             {holds: plain, fault: distinctStrings, types: objectType},
 	"type":                 {holds: plain, fault: types},
+
+	"contains":          {holds: schema, restricts: true},
+	"dependentRequired": {holds: plain, fault: listsOfStrings, restricts: true, newer: true},
+	"dependentSchemas":  {holds: mapping, fault: object, restricts: true, newer: true},
+	"else":              {holds: schema, restricts: true},
+	"exclusiveMaximum":  {holds: plain, fault: number, restricts: true},
+	"exclusiveMinimum":  {holds: plain, fault: number, restricts: true},
+	"if":                {holds: schema, restricts: true},
+	"maxContains":       {holds: plain, fault: size, restricts: true, newer: true},
+	"maxLength":         {holds: plain, fault: size, restricts: true},
+	"maxProperties":     {holds: plain, fault: size, restricts: true},
+	"minContains":       {holds: plain, fault: size, restricts: true, newer: true},
+	"minItems":          {holds: plain, fault: size, restricts: true},
+	"minLength":         {holds: plain, fault: size, restricts: true},
+	"minProperties":     {holds: plain, fault: size, restricts: true},
+	"multipleOf":        {holds: plain, fault: positiveNumber, restricts: true},
+	"not":               {holds: schema, restricts: true},
+	"oneOf":             {holds: list, fault: schemaArray, restricts: true},
+	"pattern":           {holds: plain, fault: expression, restricts: true},
+	"patternProperties": {holds: mapping, fault: expressions, restricts: true},
+	"prefixItems":       {holds: list, fault: schemaArray, restricts: true, newer: true},
+	"propertyNames":     {holds: schema, restricts: true},
+	"then":              {holds: schema, restricts: true},
+	"uniqueItems":       {holds: plain, fault: aBoolean, restricts: true},
 }
 
 // annotations are keywords that describe a schema and restrict no value, with functions
@@ -128,13 +152,44 @@ func schemaArray(v any) string {
 	return ""
 }
 
-// anyName accepts schemas that allow every name.
-func anyName(v any) string {
+// isAnyName reports whether a schema allows every name.
+func isAnyName(v any) bool {
 	object, ok := v.(map[string]any)
-	if !ok || len(object) > 1 || len(object) == 1 && object["type"] != "string" {
-		return "must allow every name, as {\"type\": \"string\"} does"
+	return v == true || ok && len(object) == 0 || len(object) == 1 && object["type"] == "string"
+}
+
+// expression accepts regular expressions that Go supports.
+func expression(v any) string {
+	text, ok := v.(string)
+	if !ok {
+		return "must be a string, not " + kind(v)
+	}
+	if _, err := regexp.Compile(text); err != nil {
+		return "must be a regular expression that Go supports: " + err.Error()
 	}
 	return ""
+}
+
+// expressions accepts an object whose names are regular expressions.
+func expressions(v any) string {
+	fault := object(v)
+	if fields, ok := v.(map[string]any); ok {
+		for _, text := range sorted(fields) {
+			fault = cmp.Or(fault, expression(text))
+		}
+	}
+	return fault
+}
+
+// listsOfStrings accepts an object of lists of strings.
+func listsOfStrings(v any) string {
+	fault := object(v)
+	if fields, ok := v.(map[string]any); ok {
+		for _, name := range sorted(fields) {
+			fault = cmp.Or(fault, distinctStrings(fields[name]))
+		}
+	}
+	return fault
 }
 
 func nonEmptyString(v any) string {
@@ -243,14 +298,32 @@ func number(v any) string {
 }
 
 func positiveInteger(v any) string {
+	if fault := size(v); fault != "" || v != json.Number("0") {
+		return fault
+	}
+	return "is 0; want an integer greater than 0"
+}
+
+// size accepts integers that are not negative.
+func size(v any) string {
 	n, ok := v.(json.Number)
 	if !ok {
 		return "must be an integer, not " + kind(v)
 	}
-	if i, err := strconv.Atoi(n.String()); err != nil || i < 1 || i > math.MaxInt32 {
-		return fmt.Sprintf("is %s; want an integer greater than 0", n)
+	if i, err := strconv.Atoi(n.String()); err != nil || i < 0 || i > math.MaxInt32 {
+		return fmt.Sprintf("is %s; want an integer that is not negative", n)
 	}
 	return ""
+}
+
+func positiveNumber(v any) string {
+	fault := number(v)
+	if n, ok := v.(json.Number); ok && fault == "" {
+		if f, _ := n.Float64(); f <= 0 {
+			return fmt.Sprintf("is %s; want a number greater than 0", n)
+		}
+	}
+	return fault
 }
 
 // kind returns the name of a JSON value's kind for errors.

@@ -33,6 +33,9 @@ type File struct {
 	// Defs has the definitions by name. No two Files share a Type, so the caller may
 	// change them.
 	Defs map[string]*schemas.Type
+	// Restrictions has schemas that values must match in addition to Defs, by JSON pointer. Their
+	// keywords have no Go type.
+	Restrictions map[string]any
 	// Raw is the content of the transcription.
 	Raw []byte
 	// Validator returns the validator of a definition. The caller must limit the size
@@ -132,18 +135,19 @@ func (x *Edits) Parse(file string, e Entry, raw []byte) (*File, error) {
 	if err := check(file, e.Revision, tree, false); err != nil {
 		return nil, err
 	}
-	parsed, err := schemas.FromJSONReader(bytes.NewReader(raw))
+	keyword, defs := definitions(tree)
+	shapes, restrictions := separate(tree)
+	parsed, err := schemas.FromJSONReader(bytes.NewReader(format(shapes)))
 	if err != nil {
 		return nil, problemf(file, "", "%w", err)
 	}
-	keyword, defs := definitions(tree)
 	validators, err := compileValidators(file, raw, keyword, sorted(defs))
 	if err != nil {
 		return nil, err
 	}
 	return &File{
 		Revision: e.Revision, Official: e.Official, SHA256: e.SHA256, Commit: e.Commit,
-		Name: file, Defs: parsed.Definitions, Raw: raw,
+		Name: file, Defs: parsed.Definitions, Restrictions: restrictions, Raw: raw,
 		Validator: validators.lookup(file, e.Revision),
 	}, nil
 }
