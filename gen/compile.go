@@ -18,6 +18,7 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/emit"
 	"github.com/mcpwright/mcp/gen/internal/ir"
 	"github.com/mcpwright/mcp/gen/internal/load"
+	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
 // job is one run of the compiler.
@@ -99,11 +100,44 @@ func (in *input) compile(rules *ir.Rules) (*compilation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.pkg, err = buildWith(c.files, in.docs, rules); c.pkg != nil {
-		printed, failed := emit.Files(c.pkg)
-		c.printed, err = printed, errors.Join(failed, err)
-	}
+	c.pkg, c.printed, err = buildAndPrint(c.files, in.docs, rules)
 	return c, err
+}
+
+// buildAndPrint builds the package and prints it. New definitions whose Go names generated code has get
+// other names.
+func buildAndPrint(files []*load.File, docs string, rules *ir.Rules) (*ir.Package, map[string][]byte, error) {
+	for named := *rules; ; {
+		p, err := buildWith(files, docs, &named)
+		if p == nil {
+			return nil, nil, err
+		}
+		printed, failed := emit.Files(p)
+		taken := takenNames(p, rules.OrderFrom, failed)
+		if len(taken) == 0 || len(named.Taken) > maxTaken {
+			return p, printed, errors.Join(failed, err)
+		}
+		named.Taken = append(slices.Clip(named.Taken), taken...)
+	}
+}
+
+// maxTaken limits the names that get a suffix.
+const maxTaken = 100
+
+// takenNames returns the definitions in an error of the emitter that are newer than the revision orderFrom,
+// and whose names generated code has.
+func takenNames(p *ir.Package, orderFrom string, err error) (list []string) {
+	refusals, _ := refusal.In(err)
+	for _, r := range refusals {
+		for _, c := range r.Choices {
+			rule, ok := c.Rules[0].(ir.Name)
+			isNew := func(t *ir.Type) bool { return t.Definition() == rule.At && p.Revisions[t.Since()].Name > orderFrom }
+			if ok && !slices.Contains(list, rule.At) && slices.ContainsFunc(p.Types, isNew) {
+				list = append(list, rule.At)
+			}
+		}
+	}
+	return list
 }
 
 // transcribe adds the official file.

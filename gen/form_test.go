@@ -42,7 +42,6 @@ var invalidSchemas = map[string]edit{
 	"an invalid name in a union":             combine(define("2nd", `{"type": "object", "properties": {"a": {"type": "string"}}}`), addToUnion("ClientRequest", "2nd")),
 	"an invalid name of a union":             define("2nd", `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}, {"type": "array", "items": {}}]}`),
 	"a message that requires another member": requireMembers("ListRootsRequest", "nothing"),
-	"a schema that becomes a message":        define("NumberSchema", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "acme/odd"}}}`),
 	"a definition that is itself":            define("Self", `{"$ref": "#/$defs/Self"}`),
 	"definitions in a circle":                combine(define("Self", `{"allOf": [{"$ref": "#/$defs/Other"}]}`), define("Other", `{"anyOf": [{"$ref": "#/$defs/Self"}]}`)),
 	"a union of no schemas":                  define("Nothing", `{"anyOf": []}`),
@@ -54,13 +53,9 @@ var invalidSchemas = map[string]edit{
 		option["properties"].(object)["title"] = parsed(`{"allOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`)
 	},
 	"params that are another definition":      member("ElicitRequest", "params", `{"$ref": "#/$defs/ToolAnnotations"}`),
+	"params that are another object":          member("ElicitRequest", "params", `{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}`),
 	"a constant of params that becomes a map": member("ElicitRequestFormParams", "mode", `{"type": "object", "additionalProperties": {"type": "integer"}}`),
 	"a request that becomes a string":         define("ElicitRequest", `{"type": "string"}`),
-	"an alias that becomes a message":         define("EmptyResult", `{"type": "object", "required": ["method"], "properties": {"method": {"type": "string", "const": "acme/odd"}}}`),
-	"an error named like a request":           combine(func(defs object) { defs["OddRequest"] = defs["ParseError"] }, undefine("ParseError")),
-	"a type that is a name of another type":   define("UnknownContentBlock", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
-	"a union with the name of a function":     define("string", `{"anyOf": [{"$ref": "#/$defs/UntitledMultiSelectEnumSchema"}, {"$ref": "#/$defs/TitledMultiSelectEnumSchema"}]}`),
-	"an error and a clashing request":         combine(newErrorCode, func(defs object) { defs["QuotaGoneError"] = clone(defs["QuotaExceededError"]) }, request("CallRequest", "call")),
 }
 
 // refusedInput returns the input with an edited official file.
@@ -183,17 +178,17 @@ func containsRule(list []any, rule any) bool {
 }
 
 func TestFormListsAllRefusals(t *testing.T) {
-	in := refusedInput(t, combine(invalidSchemas["a keyword"], changedForms["a constant that changes"].edit, clashingNames["a type named like a generated function"].edit,
+	in := refusedInput(t, combine(invalidSchemas["a keyword"], changedForms["a _meta that is not an object"].edit, clashingNames["two values with one name"].edit,
 		brokenMessages["a page with two lists"].edit))
 	_, err := in.compile(&rules)
 	text := in.refuse(err, &rules).Error()
 	for _, want := range []string{
 		"2027-03-01#/$defs/Tool/properties/code/unevaluatedItems: unsupported keyword",
-		"2027-03-01#/$defs/TextContent/properties/type: the revisions define",
-		"2027-03-01#/$defs/Text: the generated code declares",
+		"2027-03-01#/$defs/CallToolResult/properties/_meta: the revisions define",
+		"2027-03-01#/$defs/Tool/properties/mood: the value",
 		`2027-03-01#/$defs/ListAgentsResult: the result of the paged method "agents/list" has two lists`,
 		`ir.Edit{In: "2027-03-01", At: "/$defs/Tool/properties/code/unevaluatedItems", Why: ""},`,
-		`ir.Edit{In: "2027-03-01", At: "/$defs/TextContent", Name: "TextContentObject", Why: ""},`,
+		`ir.Edit{In: "2027-03-01", At: "/$defs/CallToolResult/properties/_meta", From: "2026-07-28", Why: ""},`,
 		`ir.Page{Method: "agents/list", List: "agents", Why: ""},` + "\n\tor:\n\t// The pages are pages of \"more\".",
 		"Paste one choice for each into Decisions in gen/rules.go",
 	} {
@@ -204,13 +199,13 @@ func TestFormListsAllRefusals(t *testing.T) {
 func TestFormsHaveMissingTexts(t *testing.T) {
 	texts, err := os.ReadFile("../schema/docs.txt")
 	require.NoError(t, err)
-	in := refusedInput(t, combine(member("Tool", "mood", `{"type": "string", "enum": ["good"]}`), clashingNames["a type named like a generated function"].edit))
+	in := refusedInput(t, combine(member("Tool", "mood", `{"type": "string", "enum": ["good"]}`), clashingNames["a member without a Go name"].edit))
 	in.docs = filepath.Join(t.TempDir(), "docs.txt")
 	covering := regexp.MustCompile(`(?m)^covers: .*$`).ReplaceAllString(string(texts), "covers: "+futureRevision)
 	require.NoError(t, os.WriteFile(in.docs, []byte(covering), 0o600))
 	_, err = in.compile(&rules)
 	form := in.refuse(err, &rules).Error()
-	require.Contains(t, form, "2027-03-01#/$defs/Text: the generated code declares")
+	require.Contains(t, form, "2027-03-01#/$defs/Tool/properties/2nd: the member")
 	var added string
 	for line := range strings.Lines(form) {
 		if strings.HasSuffix(line, ": \n") && line[0] == '\t' || strings.HasSuffix(line, ": ") {

@@ -213,6 +213,16 @@ func futureModel(t *testing.T, edits ...edit) (*ir.Package, error) {
 	return build(append(slices.Clone(files), futureFile(t, edits...)), "../schema/docs.txt")
 }
 
+// futureCode is like futureModel, and prints the code with the names that are free.
+func futureCode(t *testing.T, edits ...edit) (*ir.Package, map[string][]byte) {
+	t.Helper()
+	files, err := known()
+	require.NoError(t, err)
+	p, printed, err := buildAndPrint(append(slices.Clone(files), futureFile(t, edits...)), "../schema/docs.txt", &rules)
+	require.NoError(t, err)
+	return p, printed
+}
+
 // build compiles schemas with the rules of this repository.
 func build(files []*load.File, docsFile string) (*ir.Package, error) {
 	return buildWith(files, docsFile, &rules)

@@ -113,7 +113,7 @@ func TestSuggestedRulesFixErrors(t *testing.T) {
 		}, func(r *ir.Rules) {
 			addRule(&r.Renamed, ir.Renaming{Old: "HeaderMismatchError", New: "HeaderClashError", Why: why})
 			addRule(&r.Names, ir.Name{At: "HeaderClashError", Go: "HeaderMismatchError", Why: why})
-		}, false},
+		}, true},
 		"a request that was renamed": {func(defs object) {
 			defs["FetchPromptRequest"], defs["FetchPromptResult"] = clone(defs["GetPromptRequest"]), clone(defs["GetPromptResult"])
 			defs["GetPromptResultResponse"].(object)["properties"].(object)["result"].(object)["anyOf"].([]any)[1] = parsed(`{"$ref": "#/$defs/FetchPromptResult"}`)

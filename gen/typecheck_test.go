@@ -38,7 +38,7 @@ func TestIncorrectProgramsDoNotCompile(t *testing.T) {
 	c := newChecker(t)
 	c.mustCheck(t, printed(t, modelOf(t, 5)))
 	for statements, want := range map[string]string{
-		`_, _ = peer.SendRequest(ctx, out, &mcp.CancelledNotification{})`:                                                        "cannot infer R",
+		`_, _ = peer.SendRequest(ctx, out, &mcp.CancelledNotification{})`:                                                        "missing method NewResult",
 		`_ = peer.SendNotification(ctx, out, &mcp.CallToolRequest{})`:                                                            "missing method IsNotification",
 		`var res *mcp.CallToolResult; res, _ = peer.SendRequest(ctx, out, &mcp.CreateMessageRequest{}); _ = res`:                 "CreateMessageResult",
 		`_, _ = peer.SendRequest(ctx, out, mcp.CallToolRequest{})`:                                                               "CallToolRequest",

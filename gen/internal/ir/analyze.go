@@ -26,20 +26,20 @@ func (s *analyzer) sorted() []*mergedType {
 	return list
 }
 
-// names sets the Go name of every type and reports duplicates.
+// names sets the Go name of every type and reports duplicates. The newer of two types with one name has
+// another name, and so has a type whose name generated code has.
 func (s *analyzer) names(types []*mergedType) {
 	taken := make(map[string]*mergedType)
 	byAge := slices.SortedStableFunc(slices.Values(types), func(a, b *mergedType) int { return oldest(a.in()) - oldest(b.in()) })
 	for _, t := range byAge {
-		t.typ.Name = goName(t.name)
-		if name, ok := s.rules.shapeName(t.name); ok {
-			t.typ.Name = name
-		}
-		if other := taken[t.typ.Name]; other != nil && oldest(other.in()) < oldest(t.in()) {
-			s.note(t.name, typeNameJoin, t.typ.Name)
-			t.typ.Name += kindName(t.occs[0].node) // the older type keeps its name
-		}
-		if other := taken[t.typ.Name]; other != nil {
+		name := s.typeName(t.name)
+		t.typ.Name = name
+		other := taken[name]
+		clash := other != nil || s.isOlderAlias(t)
+		if isNew := s.rules.own == nil && s.documents[oldest(t.in())].name > s.rules.OrderFrom; clash && (isNew || other != nil && oldest(other.in()) < oldest(t.in())) {
+			s.note(t.name, typeNameJoin, name)
+			t.typ.Name = freeName("", s.suffixed(name, t.occs[0].node), func(name string) bool { return taken[name] != nil })
+		} else if other != nil {
 			free := freeName("", t.typ.Name, func(name string) bool { return taken[name] != nil || slices.Contains(s.typeNames(), name) })
 			s.problems.add(t.at, "%q and %q would both have the Go name %q; rename one with a Names rule", t.name, other.name, t.typ.Name).
 				Choose("The Go type has the name "+free+".", Name{At: t.name, Go: free})
@@ -47,6 +47,38 @@ func (s *analyzer) names(types []*mergedType) {
 		}
 		taken[t.typ.Name] = t
 	}
+}
+
+// typeName returns the Go name of a definition or an inline type: the name from a rule, or the name in the
+// schema, with a suffix if generated code has this name.
+func (s *analyzer) typeName(def string) string {
+	if name, ok := s.rules.shapeName(def); ok {
+		return name
+	}
+	name := goName(def)
+	for _, other := range s.rules.Taken {
+		if other == def {
+			s.note(def, typeNameJoin, name)
+			name = s.suffixed(name, s.since(def).defs[def])
+		}
+	}
+	return name
+}
+
+// suffixed returns a Go name with a suffix for the kind of a node. The name of a message keeps its ending.
+func (s *analyzer) suffixed(name string, n node) string {
+	for _, ending := range []string{"Request", "Notification"} {
+		if base, ok := strings.CutSuffix(name, ending); ok && isMessage(n) {
+			return base + "Other" + ending
+		}
+	}
+	return name + kindName(n)
+}
+
+// isOlderAlias reports whether an older revision than the oldest with the type t has its definition as
+// another name of a type.
+func (s *analyzer) isOlderAlias(t *mergedType) bool {
+	return slices.ContainsFunc(s.documents[:oldest(t.in())], func(d *document) bool { return is[*refNode](d.defs[t.name]) })
 }
 
 // finishType sets presence, names and constants in a type.
@@ -257,14 +289,11 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 func (s *analyzer) aliases() {
 	byName := make(map[string]*Type)
 	add := func(name, at string, in Window, of *mergedType) {
-		goName := goName(name)
-		if given, ok := s.rules.shapeName(name); ok {
-			goName = given
-		}
+		goName := s.typeName(name)
 		if of == nil || of.typ.Name == goName {
 			return
 		}
-		if t := s.types[name]; t != nil {
+		if t := s.types[name]; t != nil && t.typ.Name == goName {
 			r := s.problems.add(at, "%q is another name of %q here, but a type in %s; give it its own definition", name, of.name, t.at)
 			s.ownDefinition(r, name)
 			return
@@ -278,7 +307,7 @@ func (s *analyzer) aliases() {
 	for _, d := range s.documents {
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 			if r, ok := d.defs[name].(*refNode); ok && s.rules.messageUnion(name) == nil && s.rules.framing(name) == nil {
-				add(name, r.pos(), 1<<d.bit, s.ref(r, d.bit))
+				add(name, r.pos(), 1<<d.bit, s.typeOf(d.bit, s.target(d.bit, r.def)))
 			}
 			if newer := s.rules.currentName(name); newer != name {
 				add(name, d.defs[name].pos(), 1<<d.bit, s.types[newer])
@@ -372,7 +401,11 @@ func (s *analyzer) forms() {
 			if in[name] == nil {
 				in[name] = make(map[string]Window)
 			}
-			in[name][s.nameIn(d.bit, name)] |= 1 << d.bit
+			typeName := s.nameIn(d.bit, name)
+			if r, ok := d.defs[name].(*refNode); ok && s.types[typeName] != nil && s.rules.messageUnion(name) == nil {
+				typeName = s.nameIn(d.bit, s.target(d.bit, r.def)) // the definition is a type in other revisions
+			}
+			in[name][typeName] |= 1 << d.bit
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(in)) {
@@ -382,14 +415,15 @@ func (s *analyzer) forms() {
 	}
 }
 
+// form describes how a definition is represented in the revisions in which it has a type.
 func (s *analyzer) form(name, typeName string, in Window) Form {
 	f := Form{Definition: name, In: in}
 	if r := s.rules.framing(name); r != nil {
 		f.Why = r.Why
 		return f
 	}
-	if current := s.rules.currentName(name); s.merger.errors[current] != nil {
-		i := slices.IndexFunc(s.pkg.Errors, func(e *Error) bool { return e.Name == s.errorName(current) })
+	if occs := s.merger.errors[typeName]; window(occs)&in != 0 {
+		i := slices.IndexFunc(s.pkg.Errors, func(e *Error) bool { return e.Name == s.errorName(typeName) })
 		f.Error = s.pkg.Errors[i]
 		return f
 	}
@@ -401,12 +435,16 @@ func (s *analyzer) form(name, typeName string, in Window) Form {
 		f.Why = union.Why
 		return f
 	}
+	if s.fixes[fix{rawFix, typeName}] != 0 {
+		f.Why = "the members that refer to it are raw JSON"
+		return f
+	}
 	if t := s.types[typeName]; t != nil {
 		f.Type = t.typ
 		return f
 	}
 	for _, t := range s.pkg.Types {
-		if t.Name == goName(name) {
+		if t.Name == s.typeName(name) {
 			f.Type = t
 			return f
 		}

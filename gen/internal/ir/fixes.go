@@ -24,6 +24,9 @@ const (
 	absorbFix
 	// splitFix gives the definition of the newest revision a Go type of its own.
 	splitFix
+	// rawFix makes a definition of the newest revision raw JSON. The schema of a member that refers to it
+	// validates it.
+	rawFix
 	// keepFix keeps the Go type of a required member that the newest revision does not have.
 	keepFix
 	// extraFix keeps the member as raw JSON in the Extra of its object in the newest revision.
@@ -36,7 +39,7 @@ type fixes map[fix]Window
 // add adds the fixes of problems for the revision with the given index. It adds only fixes of the
 // first kind that any problem has, and reports whether it added any.
 func (f fixes) add(problems []*problem, newest int) bool {
-	for _, kind := range []fixKind{absorbFix, splitFix, keepFix, extraFix} {
+	for _, kind := range []fixKind{absorbFix, splitFix, rawFix, keepFix, extraFix} {
 		added := false
 		for _, p := range problems {
 			if p.fix.kind == kind && !f[p.fix].Has(newest) {
@@ -69,10 +72,14 @@ func (m *merger) typeFix(t *mergedType) fix {
 	if x, ok := t.origins[newest]; ok {
 		return x
 	}
+	def := m.documents[newest].defs[t.name]
 	older := slices.ContainsFunc(t.occs, func(o occurrence) bool { return o.bit < newest })
 	alias := slices.ContainsFunc(m.documents[:newest], func(d *document) bool { return is[*refNode](d.defs[t.name]) })
-	if m.documents[newest].defs[t.name] == nil || !older && !alias {
+	switch {
+	case def == nil, is[*objectNode](def) && !older && !alias:
 		return fix{}
+	case !older && !alias:
+		return fix{rawFix, t.name}
 	}
 	x := fix{absorbFix, t.name}
 	if m.absorbed(newest, t.name) == nil || m.fixes[x].Has(newest) {
@@ -326,7 +333,7 @@ func (m *merger) schemaOf(bit int, n node, within []string) *Schema {
 // none.
 func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
 	m.refuseFramed(bit, r)
-	if t := m.types[m.nameIn(bit, m.target(bit, r.def))]; t != nil && !m.restricts(bit, r, within) {
+	if t := m.typeOf(bit, m.target(bit, r.def)); t != nil && !m.restricts(bit, r, within) {
 		return &Schema{Type: Named{t.typ}}
 	}
 	def := m.documents[bit].defs[r.def]

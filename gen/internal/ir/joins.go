@@ -30,6 +30,8 @@ const (
 	closedJoin
 	alternativesJoin
 	unsentJoin
+	rawJoin
+	splitJoin
 	extraJoin
 	checkedJoin
 	restrictedJoin
@@ -111,9 +113,9 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"a member named like a method",
 	},
 	typeNameJoin: {
-		"a definition has the Go name of an older one",
+		"a definition has the Go name of an older one, or of generated code",
 		"a type with a suffix such as `Object`",
-		"Another type has the name %s.",
+		"Another declaration has the name %s.",
 		"two types with one name",
 	},
 	narrowerJoin: {
@@ -145,6 +147,18 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"the struct, with the members of all of them",
 		"It is one of several objects with fewer members %s.",
 		"a union that replaces an object",
+	},
+	splitJoin: {
+		"a definition has no common Go type with the older one, such as a union in place of an object with other members",
+		"a type with a suffix such as `Object`, and the type of the older revisions remains",
+		"It is the definition %s %s.",
+		"a definition that becomes a string",
+	},
+	rawJoin: {
+		"a definition has no Go type, such as a union of strings and objects",
+		"`json.RawMessage`. The schemas of the members that refer to it validate it",
+		"A value is raw JSON. The codec validates it in members of other types %s.",
+		"a union of a string and an object, by name",
 	},
 	unsentJoin: {
 		"a new message is in no union of messages",

@@ -10,7 +10,9 @@ import (
 // position refers to the old name in older revisions and to the new name in newer ones,
 // and no revision has both. The Go name remains the old one.
 func (m *merger) findRenamed() {
+	m.findRenamedTargets()
 	m.findRenamedMessages()
+	m.findRenamedErrors()
 	for _, d := range m.documents[1:] {
 		for _, older := range slices.Backward(m.documents[:d.bit]) {
 			found := make(map[string][]string)
@@ -20,6 +22,7 @@ func (m *merger) findRenamed() {
 					renamedMembers(older, d, name, found)
 				}
 			}
+			m.renamedShapes(older, d, found)
 			for _, name := range slices.Sorted(maps.Keys(found)) {
 				if old := found[name]; len(old) == 1 && m.isRenamed(d, old[0], name) {
 					m.rules.renamed[name] = old[0]
@@ -133,7 +136,66 @@ func (m *merger) isRenamed(d *document, old, name string) bool {
 			return false
 		}
 	}
-	return is[*objectNode](d.defs[name])
+	return kindName(d.defs[name]) == kindName(m.since(old).defs[old]) && (is[*objectNode](d.defs[name]) || is[*enumNode](d.defs[name]) || is[*unionNode](d.defs[name]))
+}
+
+// renamedShapes collects new definitions with the schema of a single definition that the newer revision does
+// not have.
+func (m *merger) renamedShapes(older, d *document, found map[string][]string) {
+	pairs := make(map[string][]string) // the new names, by the old name
+	for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+		for _, old := range slices.Sorted(maps.Keys(older.defs)) {
+			if found[name] == nil && m.since(name) == d && d.defs[old] == nil && hasSameShape(older.defs[old], d.defs[name]) {
+				pairs[old] = append(pairs[old], name)
+			}
+		}
+	}
+	for old, names := range pairs {
+		if len(names) == 1 {
+			found[names[0]] = append(found[names[0]], old)
+		}
+	}
+}
+
+// hasSameShape reports whether two definitions are the same, and are not so simple that this is a coincidence.
+func hasSameShape(a, b node) bool {
+	switch a := a.(type) {
+	case *objectNode:
+		return len(a.members) > 1 && !a.message && equalNodes(a, b)
+	case *enumNode, *unionNode:
+		return equalNodes(a, b)
+	}
+	return false
+}
+
+// findRenamedTargets finds new definitions of which an older definition is another name now.
+func (m *merger) findRenamedTargets() {
+	for _, d := range m.documents {
+		for _, old := range slices.Sorted(maps.Keys(d.defs)) {
+			name := m.target(d.bit, old)
+			if name != old && m.since(old) != d && !is[*refNode](m.since(old).defs[old]) && !m.decided(old, name, d.bit) {
+				m.rules.renamed[name] = old
+			}
+		}
+	}
+}
+
+// findRenamedErrors is like findRenamedMessages for errors with one code.
+func (m *merger) findRenamedErrors() {
+	names := make(map[int]string) // by code
+	for _, d := range m.documents {
+		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+			code, _ := errorOf(d.defs[name])
+			old := names[code]
+			switch {
+			case code == 0 || m.rules.framing(name) != nil:
+			case old == "":
+				names[code] = name
+			case old != name && !m.decided(old, name, d.bit) && (d.defs[old] == nil || equalNodes(d.defs[old], d.defs[name])):
+				m.rules.renamed[name] = old
+			}
+		}
+	}
 }
 
 // renamedRefs collects the references that are different in two schemas of one position:
@@ -168,32 +230,49 @@ func renamedRefs(a, b node, found map[string][]string) {
 	}
 }
 
-// joinResults joins the result of a request with the general Result, which is its result in
-// revisions that do not define the older one. The older result keeps its Go type, so there is
-// nothing to join if the oldest revision has the general one.
-func (m *merger) joinResults() {
+// findResults finds requests with another result than in older revisions. A new definition of a result is a
+// new name of the older one. If it is the general Result, and the revision does not define the older result,
+// the older result has the members of Result.
+func (m *merger) findResults() {
 	own := make(map[string]string) // by request
 	for _, d := range m.documents {
-		general, ok := d.defs["Result"].(*objectNode)
 		for _, def := range slices.Sorted(maps.Keys(d.defs)) {
 			o, message := d.defs[def].(*objectNode)
 			if !message || !o.message || !strings.HasSuffix(def, "Request") {
 				continue
 			}
-			request := m.rules.currentName(def)
 			names, _ := m.results(d, def)
 			if len(names) != 1 {
 				continue
 			}
-			if name := names[0]; d.defs[name] != nil && name != "Result" {
+			request, name := m.rules.currentName(def), names[0]
+			was := own[request]
+			general, ok := d.defs["Result"].(*objectNode)
+			switch {
+			case d.defs[name] != nil && name != "Result" && (was == "" || m.rules.currentName(name) == was || !m.renameResultTo(d, was, name)):
 				own[request] = m.rules.currentName(name)
-			} else if t := m.types[own[request]]; t != nil && ok && !t.in().Has(d.bit) {
-				m.add(t, d.bit, inlineMeta(d, general))
-				m.general[inRevision{request, d.bit}] = own[request]
-				m.note(t.name, generalJoin, m.in(1<<d.bit))
+			case (d.defs[name] == nil || name == "Result") && was != "" && ok && d.defs[was] == nil && m.defined(was) && is[*objectNode](m.since(was).defs[was]):
+				m.late = append(m.late, func() {
+					m.add(m.types[was], d.bit, inlineMeta(d, general))
+					m.note(was, generalJoin, m.in(1<<d.bit))
+				})
+				m.general[inRevision{request, d.bit}] = was
 			}
 		}
 	}
+}
+
+// renameResultTo makes a new definition of a revision another name of the result was, and reports whether it
+// did. The definition with the older name is another type.
+func (m *merger) renameResultTo(d *document, was, name string) bool {
+	if m.since(name) != d || !is[*objectNode](d.defs[name]) || !m.defined(was) || !is[*objectNode](m.since(was).defs[was]) || m.decided(was, name, d.bit) {
+		return false
+	}
+	if own := d.defs[was]; own != nil && !equalNodes(own, d.defs[name]) {
+		m.displaced[inRevision{was, d.bit}] = true
+	}
+	m.rules.renamed[name] = was
+	return true
 }
 
 // inlineMeta returns an object whose "_meta" is no reference, so that it is not the metadata of

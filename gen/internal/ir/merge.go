@@ -10,8 +10,10 @@ import (
 // an occurrence of a type that a newer revision defines.
 func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problemList) *merger {
 	m := &merger{documents: documents, rules: rules, problems: problems, fixes: fixes,
-		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence), general: make(map[inRevision]string)}
+		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence),
+		general: make(map[inRevision]string), displaced: make(map[inRevision]bool)}
 	m.findRenamed()
+	m.findResults()
 	m.findParams()
 	m.flattenParams()
 	m.findSentMessages()
@@ -20,7 +22,9 @@ func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problem
 			m.addDefinition(d, name, d.defs[name])
 		}
 	}
-	m.joinResults()
+	for _, add := range m.late {
+		add()
+	}
 	for _, name := range slices.Sorted(maps.Keys(rules.renamed)) {
 		if t := m.types[rules.renamed[name]]; t != nil {
 			m.note(t.name, renameJoin, name)
@@ -216,7 +220,9 @@ func (m *merger) addDefinition(d *document, def string, n node) {
 	if slices.Contains(m.rules.objects, name) && isOpenMap(n) {
 		n = &objectNode{at: at(n.pos())}
 	}
-	name = m.nameIn(d.bit, name)
+	if name = m.nameIn(d.bit, name); name != m.rules.currentName(def) {
+		m.note(name, splitJoin, def, m.in(1<<d.bit))
+	}
 	if code, data := errorOf(n); code != 0 {
 		m.errors[name] = append(m.errors[name], occurrence{d.bit, n})
 		if data != nil {
@@ -293,6 +299,11 @@ func (m *merger) mergeType(t *mergedType) {
 		if !m.all(t.occs, fitsKind(kind)) {
 			m.conflict(t.name, t.occs, "change its Types rule")
 		}
+		return
+	}
+	if m.fixes[fix{rawFix, t.name}] != 0 {
+		t.kind, t.typ.Shape = aliasKind, &Alias{Of: Scalar{Kind: Raw}}
+		m.note(t.name, rawJoin, m.in(t.in()))
 		return
 	}
 	if len(t.occs) == 0 {
@@ -393,12 +404,12 @@ func (m *merger) messagesIn(d *document, union string) []string {
 		var names []string
 		for _, alternative := range n.alternatives {
 			if r, ok := alternative.(*refNode); ok {
-				names = append(names, r.def)
+				names = append(names, m.messagesFor(d, r)...)
 			}
 		}
 		return names
 	case *refNode:
-		return []string{n.def}
+		return m.messagesFor(d, n)
 	case *objectNode:
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 			if o, ok := d.defs[name].(*objectNode); ok && name != union && o.message && n.message && wireName(o) == wireName(n) {
@@ -408,6 +419,21 @@ func (m *merger) messagesIn(d *document, union string) []string {
 	}
 	m.removal(m.problems.add(d.defs[union].pos(), "the union of messages %q lists no message", union), d, union)
 	return nil
+}
+
+// messagesFor returns the message that a reference refers to, or the messages if it refers to a union.
+func (m *merger) messagesFor(d *document, r *refNode) (names []string) {
+	name := m.target(d.bit, r.def)
+	u, ok := d.defs[name].(*unionNode)
+	if !ok {
+		return []string{name}
+	}
+	for _, alternative := range u.alternatives {
+		if r, ok := alternative.(*refNode); ok && m.target(d.bit, r.def) != name {
+			names = append(names, m.target(d.bit, r.def))
+		}
+	}
+	return names
 }
 
 func wireName(o *objectNode) string {

@@ -335,21 +335,14 @@ func (m *merger) memberNodes(t *mergedType, o occurrence) []node {
 	return nil
 }
 
-// membersForObject returns the member of the union t that matches an object from an
-// older revision, and adds the object as an occurrence of the member.
+// membersForObject returns the member of the union t that matches an object from another
+// revision, and adds the object as an occurrence of the member. If none matches and the revision does not have
+// the union, it is the member that matches the object of another revision.
 func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []node {
-	var fits []*mergedType
+	fits, d := m.membersThatFit(t, obj), m.documents[bit]
 	for _, o := range t.occs {
-		u, ok := o.node.(*unionNode)
-		if !ok {
-			continue
-		}
-		for _, n := range u.alternatives {
-			if r, ok := n.(*refNode); ok {
-				if x := m.ref(r, o.bit); x != nil && !slices.Contains(fits, x) && hasAllMembers(x, obj) {
-					fits = append(fits, x)
-				}
-			}
+		if other, ok := o.node.(*objectNode); ok && len(fits) != 1 && d.defs[t.name] == nil && d.name > m.rules.OrderFrom {
+			fits = m.membersThatFit(t, other)
 		}
 	}
 	if len(fits) != 1 {
@@ -369,6 +362,24 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 		}
 	}
 	return nodes
+}
+
+// membersThatFit returns the members of the union t that have all members of an object.
+func (m *merger) membersThatFit(t *mergedType, obj *objectNode) (fits []*mergedType) {
+	for _, o := range t.occs {
+		u, ok := o.node.(*unionNode)
+		if !ok {
+			continue
+		}
+		for _, n := range u.alternatives {
+			if r, ok := n.(*refNode); ok {
+				if x := m.ref(r, o.bit); x != nil && !slices.Contains(fits, x) && hasAllMembers(x, obj) {
+					fits = append(fits, x)
+				}
+			}
+		}
+	}
+	return fits
 }
 
 // hasAllMembers reports whether x has every member of obj.

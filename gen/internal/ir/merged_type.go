@@ -49,7 +49,9 @@ type merger struct {
 	flattened map[string]string       // params definitions that are part of a message, with its name
 	sent      map[string]Window       // the revisions in which a message is sent on its own
 	errors    map[string][]occurrence // error definitions
-	general   map[inRevision]string   // the results of requests that a revision defines as Result
+	general   map[inRevision]string   // the types of the results of requests that a revision defines differently
+	displaced map[inRevision]bool     // the definitions in whose place a request has another result
+	late      []func()                // add the general results
 	joins     []Join                  // without those of former passes
 	changed   bool                    // the current pass added a type or an occurrence
 }
@@ -128,6 +130,9 @@ func window(occs []occurrence) (w Window) {
 // kindOf returns the common kind of the occurrences of t. If t is a union in one
 // revision and an object in an older one, it is a union.
 func (m *merger) kindOf(t *mergedType) typeKind {
+	if m.fixes[fix{rawFix, t.name}] != 0 {
+		return aliasKind
+	}
 	var unions, objects, maps, enums int
 	for _, o := range t.occs {
 		switch o.node.(type) {
@@ -181,11 +186,21 @@ func (m *merger) openEnded(w, owner Window) Window {
 // only references. It reports a problem and returns nil if there is none.
 func (m *merger) ref(r *refNode, bit int) *mergedType {
 	def := m.target(bit, r.def)
-	t := m.types[m.nameIn(bit, def)]
+	t := m.typeOf(bit, def)
 	if t == nil {
 		m.problems.add(r.pos(), "the definition %q has no Go type to refer to", def)
 	}
 	return t
+}
+
+// typeOf returns the type of a definition that others can refer to, or nil. The type of an error has only
+// the members of its data.
+func (m *merger) typeOf(bit int, def string) *mergedType {
+	name := m.nameIn(bit, def)
+	if window(m.errors[name]).Has(bit) || m.fixes[fix{rawFix, name}] != 0 {
+		return nil
+	}
+	return m.types[name]
 }
 
 // refuseFramed reports a message with its framing in another value, because the Go type of the message
@@ -227,7 +242,10 @@ func (m *merger) target(bit int, def string) string {
 // nameIn returns the name of the type of a definition in a revision.
 func (m *merger) nameIn(bit int, def string) string {
 	name := m.rules.currentName(def)
-	if m.fixes[fix{splitFix, name}].Has(bit) {
+	if m.fixes[fix{splitFix, name}].Has(bit) || m.displaced[inRevision{def, bit}] {
+		if base, result := strings.CutSuffix(name, "Result"); result && isObject(m.documents[bit].defs[def]) {
+			return base + "OtherResult" // the ending has a meaning
+		}
 		return name + kindName(m.documents[bit].defs[def])
 	}
 	return name
@@ -287,7 +305,7 @@ func (m *merger) isUnion(bit int, n node) bool {
 	case *unionNode:
 		return true
 	case *refNode:
-		t := m.types[m.nameIn(bit, n.def)]
+		t := m.typeOf(bit, n.def)
 		return t != nil && m.kindOf(t) == unionKind
 	}
 	return false

@@ -95,7 +95,13 @@ func (m *merger) results(d *document, def string) (names []string, rounds bool) 
 	}
 	o, ok := d.defs[base+"ResultResponse"].(*objectNode)
 	if !ok || o.member("result") == nil {
-		return []string{base + "Result"}, false
+		name := base + "Result"
+		for _, newer := range slices.Sorted(maps.Keys(m.rules.renamed)) {
+			if old := m.rules.renamed[newer]; old == name && d.defs[name] == nil && d.defs[newer] != nil {
+				name = newer
+			}
+		}
+		return []string{name}, false
 	}
 	switch n := o.member("result").node.(type) {
 	case *refNode:
@@ -118,22 +124,22 @@ func (s *analyzer) result(m *Method, d *document, def string) {
 	if rounds {
 		m.MultiRound |= 1 << d.bit
 	}
-	if len(names) > 1 {
+	t := s.types[s.general[inRevision{s.rules.currentName(def), d.bit}]]
+	if len(names) > 1 && t == nil {
 		names = s.mainResult(m, d, def, names)
 	}
-	if len(names) != 1 {
+	if len(names) != 1 && t == nil {
 		r := s.problems.add(d.defs[def].pos(), "the response to %q has %d results other than InputRequiredResult; want 1", m.Wire, len(names))
 		for _, name := range names {
 			r.Choose("The result is always "+name+".", Edit{In: d.name, At: "/$defs/" + escape(strings.TrimSuffix(def, "Request")+"ResultResponse") + "/properties/result", JSON: fmt.Sprintf(`{"$ref": "#/$defs/%s"}`, name)})
 		}
 		return
 	}
-	t := s.types[s.rules.currentName(names[0])]
-	if _, own := d.defs[names[0]]; t == nil || !own {
-		t = s.types["Result"]
-	}
-	if own := s.general[inRevision{s.rules.currentName(def), d.bit}]; own != "" {
-		t = s.types[own]
+	if t == nil {
+		t = s.types[s.nameIn(d.bit, names[0])]
+		if _, own := d.defs[names[0]]; t == nil || !own {
+			t = s.types["Result"]
+		}
 	}
 	if t == nil {
 		s.problems.add(d.defs[def].pos(), "%q has no result: neither %q nor %q is defined", m.Wire, names[0], "Result").

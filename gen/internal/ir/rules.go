@@ -47,6 +47,10 @@ type Rules struct {
 	Edits         []Edit
 	Pages         []Page
 
+	// Taken has the definitions of new revisions whose Go names generated code has, perhaps several times. A
+	// name has a suffix for each time.
+	Taken []string
+
 	// Decisions are rules of any kind, as the compiler prints them for a change that it refuses.
 	// They have precedence over the rules in the lists.
 	Decisions []any
