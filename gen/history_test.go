@@ -37,10 +37,17 @@ func TestHistoryProvesStates(t *testing.T) {
 		t.Skip("builds and tests a copy of the module")
 	}
 	states := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(states, "same.json"), []byte(futureSchema(t)), 0o600))
+	for name, text := range map[string]string{
+		"same": futureSchema(t),
+		"alternatives": futureSchema(t, widened["a union that replaces an object"].edit,
+			define("ModelHint", `{"anyOf": [{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}, {"type": "object", "required": ["family"], "properties": {"family": {"type": "string"}}}]}`)),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(states, name+".json"), []byte(text), 0o600))
+	}
 	var out strings.Builder
 	require.NoError(t, run([]string{"history", "-from", states, "-prove"}, &out), out.String())
 	require.Contains(t, out.String(), "same\tcompiles\t")
+	require.Contains(t, out.String(), "alternatives\tcompiles\t")
 }
 
 func TestHistoryPrintsAllOutcomes(t *testing.T) {

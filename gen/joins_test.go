@@ -275,7 +275,7 @@ var widened = map[string]struct {
 		combine(define("ToolAnnotations", `{"anyOf": [{"$ref": "#/$defs/ReadAnnotations"}, {"$ref": "#/$defs/WriteAnnotations"}]}`),
 			define("ReadAnnotations", `{"type": "object", "required": ["readOnlyHint"], "properties": {"readOnlyHint": {"type": "boolean"}, "title": {"type": "string"}}}`),
 			define("WriteAnnotations", `{"type": "object", "required": ["destructiveHint"], "properties": {"destructiveHint": {"type": "boolean"}, "title": {"type": "string"}}}`)),
-		"ToolAnnotations: It is one of several objects with fewer members in 2027-03-01.",
+		`ToolAnnotations: It is one of several objects with fewer members in 2027-03-01. An explicit "" or false is also in Extra.`,
 	},
 	"a string, an enum now": {
 		member("Implementation", "version", `{"type": "string", "enum": ["1", "2"]}`),

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
@@ -259,7 +260,7 @@ func (r rewriter) union(s shape, alternatives []shape, v any) any {
 	}
 	structs := structsOf(alternatives)
 	if s.isStruct() {
-		return r.anyStruct(structs, object)
+		return r.anyStruct(s, structs, object)
 	}
 	switch candidates, known := candidatesFor(structs, object); {
 	case !known && r.has(unknownAlternative):
@@ -273,10 +274,10 @@ func (r rewriter) union(s shape, alternatives []shape, v any) any {
 }
 
 // anyStruct rewrites a value of a union whose Go type is one struct: it is valid if any alternative
-// accepts it.
-func (r rewriter) anyStruct(alternatives []shape, v map[string]any) any {
+// accepts it. The union or its alternatives are definitions.
+func (r rewriter) anyStruct(union shape, alternatives []shape, v map[string]any) any {
 	for _, s := range alternatives {
-		if out := r.object(s, v); s.file.validator.validate("/"+s.file.defs+"/"+s.name, out) == nil {
+		if out := r.object(s, v); s.file.validator.validate("/"+s.file.defs+"/"+cmp.Or(s.name, union.name), out) == nil {
 			return out
 		}
 	}

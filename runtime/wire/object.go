@@ -133,22 +133,22 @@ func IsFalse(extra map[string]json.RawMessage, name string) bool {
 	return len(extra) > 0 && string(extra[name]) == "false"
 }
 
-// Zero notes that the value of the current member is an explicit 0: it stores the value in m under
-// the member's name. If m is nil, Zero creates it. Zero returns the map.
-func (o *Object) Zero(m map[string]json.RawMessage) map[string]json.RawMessage {
+// Zero notes that the value of the current member is an explicit zero value, such as 0 or "": it stores
+// its JSON in m under the member's name. If m is nil, Zero creates it. Zero returns the map.
+func (o *Object) Zero(m map[string]json.RawMessage, text string) map[string]json.RawMessage {
 	if o.d == nil || o.d.err != nil {
 		return m
 	}
 	if m == nil {
 		m = make(map[string]json.RawMessage)
 	}
-	m[o.key()] = json.RawMessage("0")
+	m[o.key()] = json.RawMessage(text)
 	return m
 }
 
-// IsZeroIn reports whether extra members contain an explicit 0 under a name.
-func IsZeroIn(extra map[string]json.RawMessage, name string) bool {
-	return len(extra) > 0 && string(extra[name]) == "0"
+// IsZeroIn reports whether extra members contain the JSON of an explicit zero value under a name.
+func IsZeroIn(extra map[string]json.RawMessage, name, text string) bool {
+	return len(extra) > 0 && string(extra[name]) == text
 }
 
 // Integer checks, in the revisions of w, that the value of the current member is an

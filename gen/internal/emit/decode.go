@@ -178,8 +178,8 @@ func (g *generator) assign(d *jen.Group, f *ir.Field, value *jen.Statement) {
 	d.Add(value.Clone()).Op("=").Add(expr)
 	if f.Zeros != 0 {
 		extra := jen.Id("x").Dot("Extra")
-		d.If(jen.Add(value.Clone()).Op("==").Lit(0).Op("&&").Id("d").Dot("Has").Call(g.window(f.Zeros))).Block(
-			extra.Clone().Op("=").Id("o").Dot("Zero").Call(extra))
+		d.If(jen.Op("!").Parens(isSet(f, value.Clone())).Op("&&").Id("d").Dot("Has").Call(g.window(f.Zeros))).Block(
+			extra.Clone().Op("=").Id("o").Dot("Zero").Call(extra, raw(zeroText(f))))
 	}
 	if omitsFalse(f) {
 		extra := jen.Id("x").Dot("Extra")

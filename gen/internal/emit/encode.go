@@ -184,10 +184,10 @@ func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Stateme
 	}
 	switch {
 	case f.Always:
+	case f.Zeros != 0:
+		and(jen.Parens(isSet(f, value.Clone()).Op("||").Qual(wirePkg, "IsZeroIn").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON), raw(zeroText(f)))))
 	case omitsFalse(f):
 		and(jen.Parens(value.Clone().Op("||").Qual(wirePkg, "IsFalse").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON))))
-	case f.Zeros != 0:
-		and(jen.Parens(isSet(f, value.Clone()).Op("||").Qual(wirePkg, "IsZeroIn").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON))))
 	default:
 		and(isSet(f, value.Clone()))
 	}
@@ -208,6 +208,19 @@ func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Stateme
 func omitsFalse(f *ir.Field) bool {
 	x, ok := f.Type.(ir.Scalar)
 	return ok && x.Kind == ir.Bool && !f.Pointer && !f.Nullable && !f.Always
+}
+
+// zeroText returns the JSON of the zero value of a field, or "" if it is no string, boolean or number.
+func zeroText(f *ir.Field) string {
+	switch x := f.Type.(type) {
+	case ir.Scalar:
+		return map[ir.Kind]string{ir.String: `""`, ir.Bool: "false", ir.Int: "0", ir.Float: "0"}[x.Kind]
+	case ir.Named:
+		if _, ok := x.Type.Shape.(*ir.Enum); ok {
+			return `""`
+		}
+	}
+	return ""
 }
 
 // isSet returns the condition that a field is not its zero value.
@@ -252,7 +265,7 @@ func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Stateme
 			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
 			return
 		case f.Pointer && zero == "":
-			zero = map[ir.Kind]string{ir.String: `""`, ir.Bool: "false", ir.Int: "0", ir.Float: "0"}[x.Kind]
+			zero = zeroText(f)
 		case x.Kind == ir.Int || x.Kind == ir.Float:
 			zero = "" // the type encodes it as 0
 		}

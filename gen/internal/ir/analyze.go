@@ -279,10 +279,24 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 			}
 		case String, Bool:
 			f.Pointer = s.rules.pointer(position)
+			f.Zeros = s.zerosOfAlternatives(t, f)
 		}
 	case Named:
 		_, f.Pointer = x.Type.Shape.(*Struct)
+		if _, ok := x.Type.Shape.(*Enum); ok {
+			f.Zeros = s.zerosOfAlternatives(t, f)
+		}
 	}
+}
+
+// zerosOfAlternatives returns the revisions in which the struct t is one of several objects, and a field may
+// be absent in some of them.
+func (s *analyzer) zerosOfAlternatives(t *mergedType, f *Field) Window {
+	w := s.fixes[fix{absorbFix, t.name}] & f.In & t.in() &^ f.Required &^ extraWindow(f)
+	if w == 0 || f.Pointer {
+		return 0
+	}
+	return s.openEnded(w, t.in())
 }
 
 // aliases adds the definitions that are only another name for a definition.

@@ -170,8 +170,9 @@ type Field struct {
 	// Integers has the revisions in which a number must be an integer; 0 means none.
 	// Integers that float64 cannot represent are also in Extra.
 	Integers Window
-	// Zeros has the revisions in which a number with a default may be absent; 0 means none. An
-	// explicit 0 is also in Extra.
+	// Zeros has the revisions in which an absent member differs from its zero value, which the field does
+	// not show; 0 means none. An explicit zero value is also in Extra. This is a number with a default
+	// that may be absent, or a member that only one alternative of an object requires.
 	Zeros Window
 	// Default is the JSON text that is written for the zero value if the member is
 	// required, or "" to use the zero value of the type.

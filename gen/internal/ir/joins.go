@@ -144,8 +144,8 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 	},
 	alternativesJoin: {
 		"an object is a union of objects in some revisions",
-		"the struct, with the members of all of them",
-		"It is one of several objects with fewer members %s.",
+		"the struct, with the members of all of them. An explicit `\"\"` or false is also in `Extra`",
+		"It is one of several objects with fewer members %s. An explicit \"\" or false is also in Extra.",
 		"a union that replaces an object",
 	},
 	splitJoin: {
