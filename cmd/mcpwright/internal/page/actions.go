@@ -206,17 +206,8 @@ func newRequest(method string, params json.RawMessage, stateless bool) (peer.Mes
 	default:
 		return &rawRequest{method, params}, res, nil
 	}
-	return req, res, wire.Unmarshal(params, &paramsValue{params: req})
+	return req, res, wire.DecodeParams(params, nil, req)
 }
-
-// paramsValue decodes the params of a request.
-type paramsValue struct {
-	wire.ReadOnly
-	params wire.Params
-}
-
-// DecodeJSON implements [wire.Value].
-func (p *paramsValue) DecodeJSON(d *wire.Decoder) { p.params.DecodeParams(d) }
 
 // rawRequest is a request with any params.
 type rawRequest struct {
