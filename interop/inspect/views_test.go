@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -203,13 +204,21 @@ func TestViewsWithTheKeyboard(t *testing.T) {
 	p := kitchenPage(t)
 	view := openView(t, p)
 	inside := func() bool { return browser.Value[bool](p, `document.activeElement.matches("iframe")`) }
+	focus := func() string { // the elements of the page and of the view that have the focus
+		index := `String([...document.querySelectorAll("*")].indexOf(document.activeElement))`
+		return browser.Value[string](p, index) + " " + browser.Value[string](view, index)
+	}
 	untilInside := func(want bool) { // presses Tab
 		t.Helper()
 		for range 60 {
 			if inside() == want {
 				return
 			}
+			before := focus()
 			p.Press("\t")
+			for end := time.Now().Add(time.Second); focus() == before && time.Now().Before(end); { // a busy browser is late
+				time.Sleep(10 * time.Millisecond)
+			}
 		}
 		require.Equal(t, want, inside())
 	}
