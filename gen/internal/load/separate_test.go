@@ -62,7 +62,7 @@ func TestSeparate(t *testing.T) {
 	}
 }
 
-// Draft 7 ignores the keywords beside a reference, and has fewer keywords.
+// Draft 7 ignores keywords next to a reference, and has fewer of them.
 func TestSeparateDraft7(t *testing.T) {
 	file := func(schema string) string {
 		return `{"$schema": "` + dialects[0] + `", "definitions": {"A": ` + schema + `, "B": {}}}`
