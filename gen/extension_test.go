@@ -280,6 +280,7 @@ var extensionValues = map[string]map[string]func() wire.Value{
 		"McpUiResourceMeta":             func() wire.Value { return new(apps.ResourceMeta) },
 		"McpUiResourceCsp":              func() wire.Value { return new(apps.ResourceCSP) },
 		"McpUiClientCapabilities":       func() wire.Value { return new(apps.ClientCapabilities) },
+		"McpUiHostStyles":               func() wire.Value { return new(apps.HostStyles) },
 		"McpUiHostContext":              func() wire.Value { return new(apps.HostContext) },
 		"McpUiHostCapabilities":         func() wire.Value { return new(apps.HostCapabilities) },
 		"McpUiInitializeResult":         func() wire.Value { return new(apps.InitializeResult) },
@@ -287,6 +288,7 @@ var extensionValues = map[string]map[string]func() wire.Value{
 	},
 	"skills": {
 		"SkillFrontmatter": func() wire.Value { return new(skills.SkillFrontmatter) },
+		"SkillResource":    func() wire.Value { return new(skills.SkillResource) },
 		"SkillsCapability": func() wire.Value { return new(skills.SkillsCapability) },
 	},
 }
@@ -317,6 +319,9 @@ func TestExtensionCodecsAgreeWithSchemas(t *testing.T) {
 				}
 				if o, ok := doc.(object); ok && o["taskId"] != nil && (!isDuration(o, "ttlMs") || !isDuration(o, "pollIntervalMs")) {
 					continue // the codec ignores invalid durations
+				}
+				if o, ok := doc.(object); ok && o["uri"] == "x" {
+					continue // the codec does not check formats
 				}
 				value := make()
 				err = wire.Unmarshal(text, value)
@@ -356,7 +361,7 @@ func documents(defs, s object) []any {
 			without := maps.Clone(o)
 			delete(without, name)
 			list = append(list, without)
-			for _, v := range []any{nil, true, 1.5, "x", []any{1.0}, object{"x": 1.0}} {
+			for _, v := range []any{nil, true, 1.5, "x", []any{1.0}, object{"x": 1.0}, object{"x": "y"}, object{"--font-mono": "y"}} {
 				other := maps.Clone(o)
 				other[name] = v
 				list = append(list, other)
@@ -403,6 +408,10 @@ func samples(defs, s object) []any {
 			list = next
 		}
 		return list
+	case s["pattern"] == "^sha256:[0-9a-f]{64}$":
+		return []any{"sha256:" + strings.Repeat("0", 64)}
+	case s["format"] == "uri":
+		return []any{"text:"}
 	case typ == "string":
 		return []any{"text"}
 	case typ == "boolean":
@@ -455,12 +464,9 @@ func TestRewriteKeepsDescriptions(t *testing.T) {
 
 func TestNoticesOfExtensions(t *testing.T) {
 	for member, want := range map[string]string{
-		`{"type": "string", "pattern": "^a"}`:                                                     "pattern is not checked",
-		`{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}`:          "required has members that properties does not have, and they are not checked",
-		`{"type": "object", "properties": {"a": {"type": "string"}, "b": false}}`:                 `the schema forbids the member "b", and the codec keeps it in Extra`,
-		`{"type": "object", "propertyNames": {"enum": ["a"]}, "additionalProperties": {}}`:        "propertyNames is not checked",
-		`{"anyOf": [{"type": "string"}, {}]}`:                                                     "a second alternative that allows anything is ignored",
-		`{"allOf": [{"type": "object", "properties": {"a": {}}}, {"anyOf": [` + oneOfTwo + `]}]}`: "the members that only this alternative requires are not checked: height",
+		`{"type": "object", "properties": {"a": {"type": "string"}, "b": false}}`:                            `the schema forbids the member "b", and the codec keeps it in Extra`,
+		`{"type": "object", "required": ["a"], "additionalProperties": {"anyOf": [{"type": "string"}, {}]}}`: "the values may be undefined, so that no member is required",
+		`{"anyOf": [{"type": "string"}, {}]}`:                                                                "a second alternative that allows anything is ignored",
 	} {
 		text := strings.Replace(weather, `{"$ref": "#/$defs/Units"}`, member, 1)
 		require.NotEqual(t, weather, text)
@@ -470,5 +476,39 @@ func TestNoticesOfExtensions(t *testing.T) {
 	}
 }
 
-// oneOfTwo are alternatives without a constant.
-const oneOfTwo = `{"type": "object", "required": ["height"], "properties": {"height": {"type": "number"}}}, {"type": "object", "properties": {"maxHeight": {"type": "number"}}}`
+func TestRepeatedDefinitionIgnoresKeywords(t *testing.T) {
+	text := strings.Replace(weather, `"Units":`, `"Annotations": {"type": "object", "minProperties": 1, "properties": {"priority": {"type": "number", "exclusiveMaximum": 1}}}, "Units":`, 1)
+	_, summary, err := compiled(t, text)
+	require.NoError(t, err)
+	for _, key := range []string{"exclusiveMaximum", "minProperties"} {
+		require.Contains(t, summary, "  #/$defs/Annotations: "+key+` is not checked, because the definition "Annotations" of the protocol replaces the schema`+"\n")
+	}
+}
+
+// TestRestrictionsOfExtension compiles a schema with keywords that no Go type has, and with an object that
+// has the members of at least one alternative.
+func TestRestrictionsOfExtension(t *testing.T) {
+	for member, want := range map[string]string{
+		`{"type": "string", "pattern": "^a"}`:                                                                                                            "d.Check(wire.Always, checkWeatherCapabilityUnits)",
+		`{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}`:                                                                 `Required: true`,
+		`{"type": "object", "propertyNames": {"enum": ["a"]}, "additionalProperties": {}}`:                                                               `Names: &wire.Schema{`,
+		`{"type": "array", "items": {"type": "string"}, "prefixItems": [{"$ref": "#/$defs/Units"}]}`:                                                     `d.Enum(unitsEnum)`,
+		`{"allOf": [{"type": "object"}, {"anyOf": [` + needs("height", "number") + needs("title", "string") + `]}]}`:                                     `if !(x.Height != nil) && !(x.Title != "" || wire.IsZeroIn(x.Extra, "title", ` + "`\"\"`)) {",
+		`{"allOf": [{"type": "object"}, {"anyOf": [` + needs("height", "number") + `{"type": "object", "properties": {"width": {"type": "number"}}}]}]}`: "Width *float64",
+	} {
+		text := strings.Replace(weather, `{"$ref": "#/$defs/Units"}`, strings.ReplaceAll(member, "},]", "}]"), 1)
+		require.NotEqual(t, weather, text)
+		files, summary, err := compiled(t, text)
+		require.NoError(t, err, member)
+		require.NotContains(t, summary, "not checked")
+		require.Contains(t, string(files["codec.go"])+string(files["types.go"]), want)
+		c := newChecker(t)
+		c.mustCheck(t, printed(t, modelOf(t, 5)))
+		require.NoError(t, c.check("weather", files), member)
+	}
+}
+
+// needs returns an object that requires a member, as an element of a list.
+func needs(member, typ string) string {
+	return fmt.Sprintf(`{"type": "object", "required": [%q], "properties": {%[1]q: {"type": %q}}},`, member, typ)
+}

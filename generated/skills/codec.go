@@ -7,6 +7,8 @@ package skills
 
 import (
 	"math"
+	"regexp"
+	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -503,7 +505,9 @@ func (x *SkillResource) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	b = append(b, `,"uri":`...)
 	b = wire.AppendString(b, x.URI)
 	b = append(b, `,"digest":`...)
+	atDigest := len(b)
 	b = wire.AppendString(b, x.Digest)
+	e.Check(b, atDigest, wire.Always, checkSkillResourceDigest)
 	b = append(b, `,"size":`...)
 	b = e.Int(b, x.Size, 0, math.MaxInt64)
 	return e.EndObject(b, start, x.Extra, skillResourceMembers)
@@ -517,6 +521,7 @@ func (x *SkillResource) DecodeJSON(d *wire.Decoder) {
 		case "uri":
 			x.URI = d.String()
 		case "digest":
+			d.Check(wire.Always, checkSkillResourceDigest)
 			x.Digest = d.String()
 		case "size":
 			x.Size = d.Int(0, math.MaxInt64)
@@ -535,6 +540,17 @@ func (x SkillResource) MarshalJSON() ([]byte, error) {
 func (x *SkillResource) UnmarshalJSON(data []byte) error {
 	return wire.Unmarshal(data, x)
 }
+
+// checkSkillResourceDigest validates the member "digest" of a [SkillResource].
+func checkSkillResourceDigest(d *wire.Decoder) {
+	(&wire.Schema{AllOf: []*wire.Schema{&wire.Schema{Types: []string{"string"}}, &wire.Schema{Match: func(s string) bool {
+		return checkSkillResourceDigestPattern1().MatchString(s)
+	}}}}).Read(d)
+}
+
+var checkSkillResourceDigestPattern1 = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+})
 
 var skillsCapabilityMembers = &wire.Members{Type: "SkillsCapability", List: []wire.Member{
 	{Name: "directoryRead", In: wire.Always},

@@ -137,7 +137,7 @@ func (g *generator) appendField(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.Fi
 		g.appendMeta(d, s, f, value)
 		return
 	}
-	cond := g.writeCondition(s, f, value)
+	cond := g.writeCondition(s, f)
 	switch {
 	case cond == nil:
 		write(d)
@@ -173,7 +173,7 @@ func (g *generator) appendMeta(d *jen.Group, s *ir.Struct, f *ir.Field, value *j
 
 // writeCondition returns the condition under which a member that is set is written, or
 // nil for always.
-func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Statement) *jen.Statement {
+func (g *generator) writeCondition(s *ir.Struct, f *ir.Field) *jen.Statement {
 	var cond *jen.Statement
 	and := func(c *jen.Statement) {
 		if cond == nil {
@@ -182,25 +182,31 @@ func (g *generator) writeCondition(s *ir.Struct, f *ir.Field, value *jen.Stateme
 		}
 		cond.Op("&&").Add(c)
 	}
-	switch {
-	case f.Always:
-	case f.Zeros != 0:
-		and(jen.Parens(isSet(f, value.Clone()).Op("||").Qual(wirePkg, "IsZeroIn").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON), raw(zeroText(f)))))
-	case omitsFalse(f):
-		and(jen.Parens(value.Clone().Op("||").Qual(wirePkg, "IsFalse").Call(jen.Id("x").Dot("Extra"), jen.Lit(f.JSON))))
-	default:
-		and(isSet(f, value.Clone()))
+	if !f.Always {
+		and(isPresent(f))
 	}
 	if f.In != ^ir.Window(0) {
 		and(g.has(f.In))
 	}
 	if f.Kept {
-		and(jen.Parens(jen.Id("e").Dot("Needs").Call(g.window(f.In)).Op("||").Op("!").Qual(wirePkg, "IsZero").Call(jen.Op("&").Add(value.Clone()))))
+		and(jen.Parens(jen.Id("e").Dot("Needs").Call(g.window(f.In)).Op("||").Op("!").Qual(wirePkg, "IsZero").Call(jen.Op("&").Add(jen.Id("x").Dot(f.Name)))))
 	}
 	if s.Role == ir.Meta {
 		and(jen.Op("!").Id("e").Dot("Over").Call(jen.Lit(f.JSON)))
 	}
 	return cond
+}
+
+// isPresent returns the condition that an optional member has a value, which may be a zero value in Extra.
+func isPresent(f *ir.Field) *jen.Statement {
+	value, extra := jen.Id("x").Dot(f.Name), jen.Id("x").Dot("Extra")
+	switch {
+	case f.Zeros != 0:
+		return jen.Parens(isSet(f, value).Op("||").Qual(wirePkg, "IsZeroIn").Call(extra, jen.Lit(f.JSON), raw(zeroText(f))))
+	case omitsFalse(f):
+		return jen.Parens(value.Op("||").Qual(wirePkg, "IsFalse").Call(extra, jen.Lit(f.JSON)))
+	}
+	return isSet(f, value)
 }
 
 // omitsFalse reports whether a member is a boolean that is not written if it is false, unless Extra

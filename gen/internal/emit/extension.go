@@ -108,22 +108,47 @@ func methodSet(method jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Open: "interface{ ", Close: " }"}, method)
 }
 
-// checkCases prints checks of members that depend on the value of another one:
+// checkCases prints checks of members that depend on the value of another one, or on the presence of
+// others:
 //
 //	switch x.Status { case "failed": if x.Error == nil { … } }
+//	if x.Width == nil && x.Height == nil { … }
 func (g *generator) checkCases(d *jen.Group, s *ir.Struct, missing func(*ir.Field) jen.Code) {
 	if s.Cases == nil {
+		return
+	}
+	if s.Case == nil {
+		none := jen.Null()
+		for i, c := range s.Cases {
+			if i > 0 {
+				none.Op("&&")
+			}
+			none.Op("!").Parens(allPresent(c.Required))
+		}
+		d.If(none).Block(missing(s.Cases[0].Required[0]))
 		return
 	}
 	d.Switch(jen.Id("x").Dot(s.Case.Name)).BlockFunc(func(d *jen.Group) {
 		for _, c := range s.Cases {
 			d.Case(jen.Lit(c.Value)).BlockFunc(func(d *jen.Group) {
 				for _, field := range c.Required {
-					d.If(jen.Op("!").Parens(isSet(field, jen.Id("x").Dot(field.Name)))).Block(missing(field))
+					d.If(jen.Op("!").Parens(isPresent(field))).Block(missing(field))
 				}
 			})
 		}
 	})
+}
+
+// allPresent returns the condition that all members have a value.
+func allPresent(fields []*ir.Field) *jen.Statement {
+	all := jen.Null()
+	for i, f := range fields {
+		if i > 0 {
+			all.Op("&&")
+		}
+		all.Add(isPresent(f))
+	}
+	return all
 }
 
 // unionFunc returns the function that encodes or decodes a union. The package of the protocol has one

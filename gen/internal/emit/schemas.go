@@ -54,11 +54,14 @@ func (g *generator) match(pattern string) jen.Code {
 
 // checkName returns the name of the function for a field, or for the whole type if f is nil.
 func (g *generator) checkName(t *ir.Type, f *ir.Field, v ir.Variant) string {
-	window, name := g.windows[v.In], ""
+	name := "check" + t.Name
 	if f != nil {
-		name = f.Name
+		name += f.Name
 	}
-	return "check" + t.Name + name + strings.ToUpper(window[:1]) + window[1:]
+	if window := g.windows[v.In]; window != "" { // extensions have no windows
+		name += strings.ToUpper(window[:1]) + window[1:]
+	}
+	return name
 }
 
 // discard prints a statement that decodes a value without using it. A conversion to the type of an enum

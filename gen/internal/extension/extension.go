@@ -201,7 +201,7 @@ func Read(raw []byte, c *Config, p *Protocol) (*Schema, error) {
 		}
 	}
 	m.nameRepeated()
-	return &Schema{Notices: s.remaining(m.defs), config: c, defs: m.defs, texts: s.texts, sha256: load.Sum(raw)}, nil
+	return &Schema{Notices: append(s.remaining(m.defs), m.notices...), config: c, defs: m.defs, texts: s.texts, sha256: load.Sum(raw)}, nil
 }
 
 // definitions returns the definitions in a file.
@@ -225,6 +225,7 @@ func (m *matcher) removeProtocol(file string, names []string) error {
 		if t := m.types[name]; t != nil && !m.fits(m.defs[name], t) {
 			return fmt.Errorf("%s#/$defs/%s: the protocol has a different definition of this name; use another name, refer to the definition of the protocol, or set -own", file, name)
 		}
+		m.noteKeywords(name, name, m.defs[name])
 		delete(m.own, text(m.defs[name]))
 		delete(m.defs, name)
 	}

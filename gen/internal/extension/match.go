@@ -3,11 +3,13 @@ package extension
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/mcpwright/mcp/gen/internal/ir"
+	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
 // matcher finds the definitions that schemas inside other schemas repeat.
@@ -17,6 +19,7 @@ type matcher struct {
 	defs     object              // definitions of the extension
 	own      map[string]string   // names of its objects and enums, by their text
 	inlined  bool                // also look for definitions of the protocol
+	notices  []string
 }
 
 func newMatcher(protocol *ir.Package, names []string, defs object, inlined bool) *matcher {
@@ -59,6 +62,7 @@ func (m *matcher) replace(v any, within string) any {
 			return object{"$ref": "#/$defs/" + name}
 		}
 		if name := m.inProtocol(x); name != "" {
+			m.noteKeywords(within, name, x)
 			return object{"$ref": "#/$defs/" + name}
 		}
 		for key, e := range x {
@@ -72,6 +76,17 @@ func (m *matcher) replace(v any, within string) any {
 		}
 	}
 	return v
+}
+
+// noteKeywords adds a notice for each keyword of a schema that restricts values and is ignored, because
+// the definition of the protocol replaces the schema.
+func (m *matcher) noteKeywords(within, name string, v any) {
+	for _, key := range load.Restricting(v) {
+		text := fmt.Sprintf("#/$defs/%s: %s is not checked, because the definition %q of the protocol replaces the schema", within, key, name)
+		if !slices.Contains(m.notices, text) {
+			m.notices = append(m.notices, text)
+		}
+	}
 }
 
 // inProtocol returns the definition of the protocol that has all members of x, and the fewest

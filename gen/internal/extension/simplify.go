@@ -61,9 +61,6 @@ var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 // annotations are keywords that restrict no value.
 var annotations = []string{"$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "contentMediaType"}
 
-// unchecked are keywords that restrict values in ways that the codec does not check.
-var unchecked = []string{"pattern", "minLength", "maxLength", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "uniqueItems", "minProperties", "maxProperties", "patternProperties"}
-
 // maxSafeInteger is the largest integer of JavaScript, which some libraries write as the bound
 // of every integer.
 const maxSafeInteger = "9007199254740991"
@@ -86,16 +83,9 @@ func (s *simplifier) schema(at string, v any) any {
 	for _, key := range annotations {
 		delete(x, key)
 	}
-	for _, key := range unchecked {
-		if x[key] != nil {
-			s.notice(at, key+" is not checked")
-			delete(x, key)
-		}
-	}
-	if ref, ok := x["$ref"].(string); ok && localRef.MatchString(ref) { // the compiler refuses others
-		x["$ref"] = "#/$defs/" + identifier(path.Base(ref))
-	}
+	reference(x)
 	s.definitions(at, x)
+	s.optionalValues(at, x)
 	s.children(at, x)
 	s.members(at, x)
 	for name, bound := range map[string]string{"minimum": "-" + maxSafeInteger, "maximum": maxSafeInteger} {
@@ -137,13 +127,49 @@ func (s *simplifier) children(at string, x object) {
 			list[i] = s.schema(fmt.Sprintf("%s/%s/%d", at, key, i), v)
 		}
 	}
+	for _, key := range []string{"not", "if", "then", "else", "contains", "prefixItems", "patternProperties", "dependentSchemas"} {
+		references(x[key])
+	}
 	props, _ := x["properties"].(object)
 	for _, name := range slices.Sorted(maps.Keys(props)) {
 		props[name] = s.schema(at+"/properties/"+escape.Replace(name), props[name])
 	}
 }
 
+// reference rewrites the reference of a schema to a definition of the file. The compiler refuses others.
+func reference(x object) {
+	if ref, ok := x["$ref"].(string); ok && localRef.MatchString(ref) {
+		x["$ref"] = "#/$defs/" + identifier(path.Base(ref))
+	}
+}
+
+// references rewrites the references in schemas that only restrict values.
+func references(v any) {
+	switch x := v.(type) {
+	case []any:
+		for _, e := range x {
+			references(e)
+		}
+	case object:
+		reference(x)
+		for _, e := range x {
+			references(e)
+		}
+	}
+}
+
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// optionalValues removes the required members of a map whose values may be anything, too: libraries print
+// such a map for values that may be undefined.
+func (s *simplifier) optionalValues(at string, x object) {
+	values, _ := x["additionalProperties"].(object)
+	list, _ := values["anyOf"].([]any)
+	if x["properties"] == nil && x["required"] != nil && len(list) == 2 && isAnything(list[1]) {
+		s.notice(at, "the values may be undefined, so that no member is required")
+		delete(x, "required")
+	}
+}
 
 // members rewrites the keywords of an object.
 func (s *simplifier) members(at string, x object) {
@@ -157,24 +183,14 @@ func (s *simplifier) members(at string, x object) {
 	if len(props) == 0 {
 		delete(x, "properties")
 	}
-	if names := x["propertyNames"]; names != nil {
-		if o, _ := names.(object); o["enum"] != nil || o["$ref"] != nil {
-			s.notice(at, "propertyNames is not checked")
-		}
+	if names, ok := x["propertyNames"].(object); ok && len(names) == 1 && names["type"] == "string" {
 		delete(x, "propertyNames")
 	}
 	if extra, ok := x["additionalProperties"]; ok && (extra == false || isNothing(extra) || len(props) > 0 && isAnything(extra)) {
 		delete(x, "additionalProperties")
 	}
-	if required, ok := x["required"].([]any); ok {
-		n := len(required)
-		required = slices.DeleteFunc(required, func(v any) bool { name, _ := v.(string); return props[name] == nil })
-		if len(required) < n {
-			s.notice(at, "required has members that properties does not have, and they are not checked")
-		}
-		if x["required"] = required; len(required) == 0 {
-			delete(x, "required")
-		}
+	if required, ok := x["required"].([]any); ok && len(required) == 0 {
+		delete(x, "required")
 	}
 }
 

@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -197,7 +196,8 @@ func (p *parser) named(e *enumNode) node {
 }
 
 // findCases sets the cases of an object that was a union: the members that an alternative requires
-// and others do not. It notes them if no constant identifies the alternative.
+// and others do not. If no constant identifies the alternatives, an object that has the members of one
+// of them is valid, and all objects are if one alternative requires none.
 func (p *parser) findCases(o *objectNode, parts []*objectNode) {
 	key := slices.IndexFunc(o.members, func(m member) bool {
 		return m.required && !slices.ContainsFunc(parts, func(part *objectNode) bool { return !is[*constNode](part.member(m.name).node) })
@@ -209,15 +209,16 @@ func (p *parser) findCases(o *objectNode, parts []*objectNode) {
 				c.required = append(c.required, m.name)
 			}
 		}
-		switch {
-		case len(c.required) == 0:
-		case key < 0:
-			p.notices = append(p.notices, fmt.Sprintf("#%s: the members that only this alternative requires are not checked: %s", pointerOf(part), strings.Join(c.required, ", ")))
-		default:
+		if key >= 0 {
 			o.caseKey = o.members[key].name
 			c.value = part.member(o.caseKey).node.(*constNode).value
+		}
+		if len(c.required) > 0 {
 			o.cases = append(o.cases, c)
 		}
+	}
+	if key < 0 && len(o.cases) < len(parts) {
+		o.cases = nil
 	}
 }
 
@@ -228,13 +229,34 @@ func (s *analyzer) setCases(t *mergedType, st *Struct) {
 		if !ok || n.cases == nil {
 			continue
 		}
-		st.Case = fieldNamed(st, n.caseKey)
+		if n.caseKey != "" {
+			st.Case = fieldNamed(st, n.caseKey)
+		}
 		for _, c := range n.cases {
 			x := Case{Value: c.value}
 			for _, name := range c.required {
-				x.Required = append(x.Required, fieldNamed(st, name))
+				f := fieldNamed(st, name)
+				if f.omitsZero() {
+					f.Zeros = ^Window(0)
+				}
+				x.Required = append(x.Required, f)
 			}
 			st.Cases = append(st.Cases, x)
 		}
 	}
+}
+
+// omitsZero reports whether a member with an empty string, or a number that is zero, is omitted.
+func (f *Field) omitsZero() bool {
+	if f.Pointer || f.Always {
+		return false
+	}
+	switch x := f.Type.(type) {
+	case Scalar:
+		return x.Kind == String || x.Kind == Int || x.Kind == Float
+	case Named:
+		_, enum := x.Type.Shape.(*Enum)
+		return enum
+	}
+	return false
 }

@@ -123,7 +123,7 @@ type Struct struct {
 }
 
 // Case has the members that are required if the member that a struct's Case names has a
-// value.
+// value. If the struct has no Case, an object has the members of at least one of the Cases.
 type Case struct {
 	Value    string
 	Required []*Field

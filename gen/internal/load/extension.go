@@ -84,3 +84,30 @@ func removeMessage(tree any, name string) {
 
 // Format encodes a schema in the layout of this repository.
 func Format(tree any) []byte { return format(tree) }
+
+// Restricting returns the keywords of a schema, and of the schemas in it, that no Go type has and the
+// codec checks.
+func Restricting(v any) (keys []string) {
+	found := make(map[string]any)
+	var visit func(v any, names bool)
+	visit = func(v any, names bool) {
+		switch x := v.(type) {
+		case []any:
+			for _, e := range x {
+				visit(e, false)
+			}
+		case map[string]any:
+			for key, e := range x {
+				k := keywords[key]
+				if !names && k.restricts {
+					found[key] = true
+				}
+				if names || k.holds != plain {
+					visit(e, !names && k.holds == mapping)
+				}
+			}
+		}
+	}
+	visit(v, false)
+	return sorted(found)
+}

@@ -44,9 +44,6 @@ func Hold(e *skills.Skill) (*Held, error) {
 	uris := make([]string, len(list))
 	for i, r := range list {
 		uris[i] = r.URI
-		if err := checkResource(&r); err != nil {
-			return nil, fmt.Errorf("file %q: %w", r.URI, err)
-		}
 	}
 	paths, err := root.Files(uris)
 	if err != nil {
@@ -71,22 +68,17 @@ func resources(e *skills.Skill) ([]skills.SkillResource, error) {
 	if raw := bytes.TrimSpace(e.Resources); len(raw) == 0 || raw[0] != '[' {
 		return nil, errors.New(`resources are neither a list of files nor "dynamic"`)
 	}
-	var list []skills.SkillResource
-	if err := json.Unmarshal(e.Resources, &list); err != nil {
+	var values []json.RawMessage
+	if err := json.Unmarshal(e.Resources, &values); err != nil {
 		return nil, fmt.Errorf("decode resources: %w", err)
 	}
+	list := make([]skills.SkillResource, len(values))
+	for i, v := range values {
+		if err := json.Unmarshal(v, &list[i]); err != nil {
+			return nil, fmt.Errorf("decode resources: file %d, %q: %w", i+1, clip(list[i].URI), err)
+		}
+	}
 	return list, nil
-}
-
-func checkResource(r *skills.SkillResource) error {
-	if r.Size < 0 {
-		return fmt.Errorf("size is %d", r.Size)
-	}
-	hex, ok := bytes.CutPrefix([]byte(r.Digest), []byte("sha256:"))
-	if !ok || len(hex) != 2*len(Digest{}) || len(bytes.Trim(hex, "0123456789abcdef")) > 0 {
-		return fmt.Errorf("invalid digest %q", clip(r.Digest))
-	}
-	return nil
 }
 
 // CheckLimits returns an error if the entry exceeds the limits that all hosts support.

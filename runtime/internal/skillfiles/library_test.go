@@ -183,7 +183,7 @@ func TestHoldRefuses(t *testing.T) {
 		"has a query or a fragment":      {entry(a, "a", a, "skill://a/x?y"), entry(a, "a", a, "skill://a/x#y")},
 		"is listed more than once":       {entry(a, "a", a, a), entry(a, "a", a, "skill://a/x", "skill://a/%78")},
 		"is both a file and a directory": {entry(a, "a", a, "skill://a/x", "skill://a/x/y")},
-		"invalid digest":                 {digest(""), digest("sha256:00"), digest("sha256:" + strings.Repeat("A", 64)), digest("md5:" + strings.Repeat("0", 64))},
+		`file 1, "skill://a/SKILL.md": `: {digest(""), digest("sha256:00"), digest("sha256:" + strings.Repeat("A", 64)), digest("md5:" + strings.Repeat("0", 64))},
 		"neither a list":                 {raw(``), raw(`null`), raw(`"other"`), raw(`{}`)},
 		"decode resources":               {raw(`[{"uri":1}]`), raw(`[{"uri":"skill://a/SKILL.md"}]`), raw(`[{"uri":"skill://a/SKILL.md","digest":"","size":-1}]`)},
 	} {
