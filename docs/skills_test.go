@@ -9,15 +9,15 @@ import (
 	"testing/fstest"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/generated/skills"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/skills"
 )
 
 // shop returns a server with the skills in a folder.
 func shop(info mcp.Implementation) (*mcpserver.Server, error) {
 	server := mcpserver.New(info, nil)
-	if err := server.AddSkills(os.DirFS("skills"), nil); err != nil {
+	if err := skills.Add(server, os.DirFS("skills"), nil); err != nil {
 		return nil, err
 	}
 	return server, nil
@@ -25,15 +25,15 @@ func shop(info mcp.Implementation) (*mcpserver.Server, error) {
 
 // replaceSkills publishes changed skills, and removes one.
 func replaceSkills(server *mcpserver.Server) error {
-	server.RemoveSkills("skill://refunds/SKILL.md")
-	return server.AddSkills(os.DirFS("skills"), nil)
+	skills.Remove(server, "skill://refunds/SKILL.md")
+	return skills.Add(server, os.DirFS("skills"), nil)
 }
 
 // The client lists skills, loads one, and reads one of its files.
 func Example_skills() {
 	ctx := context.Background()
 	server := mcpserver.New(mcp.Implementation{Name: "shop", Version: "1.0.0"}, nil)
-	err := server.AddSkills(fstest.MapFS{
+	err := skills.Add(server, fstest.MapFS{
 		"refunds/SKILL.md":           {Data: []byte("---\nname: refunds\ndescription: Refunds a payment.\n---\nWrite to the customer with templates/email.md.\n")},
 		"refunds/templates/email.md": {Data: []byte("Your payment has been refunded.")},
 	}, nil)
@@ -45,12 +45,12 @@ func Example_skills() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	for entry, err := range client.Skills(ctx) {
+	for entry, err := range skills.List(ctx, client) {
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Printf("%s: %s\n", entry.Frontmatter.Name, entry.Frontmatter.Description)
-		skill, err := client.LoadSkill(ctx, entry)
+		skill, err := skills.Load(ctx, client, entry)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -68,12 +68,12 @@ func Example_skills() {
 }
 
 // loadCurrent loads a skill. If the skill has changed, it loads the current one.
-func loadCurrent(ctx context.Context, client *mcpclient.Client, entry *skills.Skill) (*mcpclient.LoadedSkill, error) {
-	skill, err := client.LoadSkill(ctx, entry)
-	if e, ok := errors.AsType[*mcpclient.SkillError](err); ok && e.Problem == mcpclient.SkillMismatch {
+func loadCurrent(ctx context.Context, client *mcpclient.Client, entry *skills.Skill) (*skills.Loaded, error) {
+	skill, err := skills.Load(ctx, client, entry)
+	if e, ok := errors.AsType[*skills.Error](err); ok && e.Problem == skills.ProblemMismatch {
 		log.Printf("%s has changed", e.File)
-		if entry, err = client.Skill(ctx, entry.URI); err == nil {
-			skill, err = client.LoadSkill(ctx, entry) // after the user has approved the new files
+		if entry, err = skills.Get(ctx, client, entry.URI); err == nil {
+			skill, err = skills.Load(ctx, client, entry) // after the user has approved the new files
 		}
 	}
 	return skill, err
@@ -81,7 +81,7 @@ func loadCurrent(ctx context.Context, client *mcpclient.Client, entry *skills.Sk
 
 // listDirectory prints the files and directories in a directory.
 func listDirectory(ctx context.Context, client *mcpclient.Client) error {
-	for child, err := range client.ReadDirectory(ctx, "skill://refunds/templates") {
+	for child, err := range skills.ReadDirectory(ctx, client, "skill://refunds/templates") {
 		if err != nil {
 			return err
 		}

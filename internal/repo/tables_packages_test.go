@@ -12,7 +12,7 @@ import (
 
 // public lists the packages that programs import, the most used first.
 var public = []string{
-	"runtime/mcpserver", "runtime/mcpserver/schema", "runtime/health", "runtime/mcpclient", "runtime/mcptest", "generated/mcp", "generated/tasks", "generated/apps", "generated/skills", "runtime/auth", "runtime/tasks", "runtime/apps", "runtime/streamable", "runtime/streamable/client", "runtime/stdio", "runtime/budget",
+	"runtime/mcpserver", "runtime/mcpserver/schema", "runtime/health", "runtime/mcpclient", "runtime/mcptest", "generated/mcp", "generated/tasks", "generated/apps", "generated/skills", "runtime/auth", "runtime/tasks", "runtime/apps", "runtime/skills", "runtime/streamable", "runtime/streamable/client", "runtime/stdio", "runtime/budget",
 	"runtime/connection", "runtime/jsonrpc", "runtime/peer", "runtime/wire", "runtime/scale", "runtime/engine", "runtime/engine/enginetest", "schema",
 }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/extension"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -19,7 +20,7 @@ type catalog struct {
 	templates     registry
 	bySpecificity []*template // the templates with the longest literal text first
 	prompts       registry
-	skills        skillCatalog
+	unlisted      extension.Resources // or nil
 	completers    map[completionTarget]Completer
 	complete      func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)
 	// capabilities are the declared capabilities. They are never removed, because clients may

@@ -3,15 +3,14 @@ package mcpserver
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"iter"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/extension"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -99,7 +98,7 @@ func (s registry) isPartOf(all registry) bool {
 // and also after that item was removed.
 func page(ctx context.Context, s *Server, kind Kind, items registry, cursor *string) (registry, *string, error) {
 	if cursor != nil {
-		key, ok := decodeCursor(kind, *cursor)
+		key, ok := extension.CursorKey(string(kind), *cursor)
 		if !ok {
 			return nil, nil, invalid("Invalid cursor")
 		}
@@ -112,22 +111,8 @@ func page(ctx context.Context, s *Server, kind Kind, items registry, cursor *str
 		return items, nil, nil
 	}
 	items = items[:s.opts.PageSize]
-	next := encodeCursor(kind, items[len(items)-1].key)
+	next := extension.Cursor(string(kind), items[len(items)-1].key)
 	return items, &next, nil
-}
-
-// encodeCursor returns a cursor: the kind and the key in base64. The kind prevents that a
-// cursor of another list is accepted.
-func encodeCursor(kind Kind, key string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(string(kind) + "\n" + key))
-}
-
-func decodeCursor(kind Kind, cursor string) (key string, ok bool) {
-	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil {
-		return "", false
-	}
-	return strings.CutPrefix(string(text), string(kind)+"\n")
 }
 
 // listItem is a registered item that is listed.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/generated/skills"
 	"github.com/mcpwright/mcp/runtime/engine"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -284,6 +283,12 @@ const (
 	defaultMaxTasksPerPrincipal = 100
 )
 
+// Methods of package skills whose results can be cached.
+const (
+	methodListSkills = "skills/list"
+	methodGetSkill   = "skills/get"
+)
+
 // complete sets the defaults. It panics on invalid options.
 func (o *Options) complete() {
 	o.PageSize = limit.Count(o.PageSize, defaultPageSize)
@@ -298,7 +303,7 @@ func (o *Options) complete() {
 	}
 	for method, hint := range o.CacheHints {
 		info := mcp.MethodByName(method)
-		if (info == nil || info.Cacheable == 0) && method != skills.MethodListSkills && method != skills.MethodGetSkill {
+		if (info == nil || info.Cacheable == 0) && method != methodListSkills && method != methodGetSkill {
 			panic(fmt.Sprintf("mcpserver: cache hint: responses to %q cannot be cached", method))
 		}
 		if hint.TTL < 0 {

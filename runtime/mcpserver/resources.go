@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"sort"
 	"strings"
 
@@ -93,14 +94,16 @@ type resourceSource struct {
 	mimeType string
 }
 
-// find returns the source of a URI: the resource or the file of a skill with that URI, or the first
-// template that matches.
+// find returns the source of a URI: the resource with that URI, which may be a resource of an extension,
+// or the first template that matches.
 func (s *Server) find(ctx context.Context, c *catalog, uri string) (resourceSource, error) {
 	if r := find[resource](c.resources, uri); r != nil && s.visible(ctx, KindResource, uri) {
 		return resourceSource{r.read, r.MIMEType}, nil
 	}
-	if f := c.skills.files[uri]; f != nil && s.anyVisible(ctx, f.owners) {
-		return resourceSource{readSkillFile(f.file), f.file.MIMEType}, nil
+	if c.unlisted != nil {
+		if r, owners := c.unlisted.Find(uri); r != nil && s.anyVisible(ctx, owners) {
+			return resourceSource{r.Read, r.MIMEType}, nil
+		}
 	}
 	for _, t := range c.bySpecificity {
 		if !s.visible(ctx, KindTemplate, t.URITemplate) {
@@ -114,6 +117,11 @@ func (s *Server) find(ctx context.Context, c *catalog, uri string) (resourceSour
 		}
 	}
 	return resourceSource{}, NotFound(uri)
+}
+
+// anyVisible reports whether the caller may access one of the resources.
+func (s *Server) anyVisible(ctx context.Context, uris []string) bool {
+	return slices.ContainsFunc(uris, func(uri string) bool { return s.visible(ctx, KindResource, uri) })
 }
 
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

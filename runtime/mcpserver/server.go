@@ -35,7 +35,6 @@ type Server struct {
 	mu             sync.Mutex // guards the following fields, and changes of the catalog
 	wrap           wrappers
 	mux            peer.Mux
-	routesSkills   bool                   // the methods of the skills extension are registered
 	dispatcher     *connection.Dispatcher // nil until it is first used
 	readsLists     bool                   // middleware may use lists; does not change once there is a dispatcher
 	unsubscribeBus func()                 // ends the subscription to the bus; nil if there is none
@@ -244,8 +243,8 @@ func (s *Server) declareCapabilities(c *catalog) *mcp.ServerCapabilities {
 	if caps.Resources == nil && len(c.resources)+len(c.templates) > 0 {
 		caps.Resources = &mcp.ResourcesCapability{ListChanged: true, Subscribe: true}
 	}
-	if s.routesSkills {
-		declareSkills(&caps)
+	if c.unlisted != nil {
+		c.unlisted.Declare(&caps)
 	}
 	if caps.Prompts == nil && len(c.prompts) > 0 {
 		caps.Prompts = &mcp.PromptsCapability{ListChanged: true}

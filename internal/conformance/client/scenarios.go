@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/skills"
 )
 
 // A scenario is a use of one of the suite's servers.
@@ -183,7 +184,7 @@ func echoSchema(ctx context.Context, c *mcpclient.Client) error {
 
 // listSkills lists the skills.
 func listSkills(ctx context.Context, c *mcpclient.Client) error {
-	for _, err := range c.Skills(ctx) {
+	for _, err := range skills.List(ctx, c) {
 		if err != nil {
 			return err
 		}
@@ -194,12 +195,12 @@ func listSkills(ctx context.Context, c *mcpclient.Client) error {
 // useSkills loads all skills and reads their files. The server has changed them, so that loading must
 // fail.
 func useSkills(ctx context.Context, c *mcpclient.Client) error {
-	for entry, err := range c.Skills(ctx) {
+	for entry, err := range skills.List(ctx, c) {
 		if err != nil {
 			return err
 		}
-		skill, err := c.LoadSkill(ctx, entry)
-		if e, ok := errors.AsType[*mcpclient.SkillError](err); ok && e.Problem == mcpclient.SkillMismatch {
+		skill, err := skills.Load(ctx, c, entry)
+		if e, ok := errors.AsType[*skills.Error](err); ok && e.Problem == skills.ProblemMismatch {
 			fmt.Println("skill refused:", e)
 			continue
 		}

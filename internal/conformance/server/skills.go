@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/skills"
 )
 
 //go:embed skills
@@ -14,7 +15,7 @@ var skillFiles embed.FS
 func addSkills(s *mcpserver.Server) {
 	dir, err := fs.Sub(skillFiles, "skills")
 	if err == nil {
-		err = s.AddSkills(dir, nil)
+		err = skills.Add(s, dir, nil)
 	}
 	if err != nil {
 		panic(err) // the files are part of this program

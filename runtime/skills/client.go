@@ -1,4 +1,4 @@
-package mcpclient
+package skills
 
 import (
 	"context"
@@ -9,43 +9,55 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
-	"github.com/mcpwright/mcp/generated/skills"
+	generated "github.com/mcpwright/mcp/generated/skills"
 	"github.com/mcpwright/mcp/runtime/connection"
-	"github.com/mcpwright/mcp/runtime/internal/skillfiles"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/skills/internal/skillfiles"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// SkillProblem is the reason why a skill or a file must not be used.
-type SkillProblem string
+// Client is a client of a server with generated. A Client of package mcpclient implements it.
+type Client interface {
+	peer.Outbound
+	// Uncached sends requests without a cache.
+	Uncached() mcp.ServerPeer
+	// ServerCapabilities returns the capabilities that the server declares.
+	ServerCapabilities() *mcp.ServerCapabilities
+	// Revision returns the revision in use.
+	Revision() wire.Revision
+}
+
+// Problem is the reason why a skill or a file must not be used.
+type Problem string
 
 // The reasons why a skill or a file must not be used.
 const (
-	// SkillInvalid means that the entry of the skill breaks a rule of the extension.
-	SkillInvalid SkillProblem = "invalid entry"
-	// SkillTooLarge means that the skill has more than 512 files or 16 MiB.
-	SkillTooLarge SkillProblem = "too large"
-	// SkillUnlisted means that the entry does not list the file.
-	SkillUnlisted SkillProblem = "unlisted file"
-	// SkillMismatch means that the size, the digest or the front matter of the file differs from
-	// the entry. The skill may have changed: [Client.Skill] returns the current entry.
-	SkillMismatch SkillProblem = "mismatch"
+	// ProblemInvalid means that the entry of the skill breaks a rule of the extension.
+	ProblemInvalid Problem = "invalid entry"
+	// ProblemTooLarge means that the skill has more than 512 files or 16 MiB.
+	ProblemTooLarge Problem = "too large"
+	// ProblemUnlisted means that the entry does not list the file.
+	ProblemUnlisted Problem = "unlisted file"
+	// ProblemMismatch means that the size, the digest or the front matter of the file differs from
+	// the entry. The skill may have changed: [Get] returns the current entry.
+	ProblemMismatch Problem = "mismatch"
 )
 
-// SkillError reports that a skill or one of its files must not be used.
-type SkillError struct {
+// Error reports that a skill or one of its files must not be used.
+type Error struct {
 	// Skill is the URI of the SKILL.md file.
 	Skill string
 	// File is the URI of the file, or its path if it has no URI. It is empty if the entry is the
 	// problem.
 	File string
 	// Problem is the reason.
-	Problem SkillProblem
+	Problem Problem
 	// Err describes the problem.
 	Err error
 }
 
 // Error implements error.
-func (e *SkillError) Error() string {
+func (e *Error) Error() string {
 	if e.File == "" {
 		return fmt.Sprintf("skill %q: %s: %v", e.Skill, e.Problem, e.Err)
 	}
@@ -53,17 +65,17 @@ func (e *SkillError) Error() string {
 }
 
 // Unwrap returns Err.
-func (e *SkillError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// Skills iterates over the skills that the server lists. A server may list only some of its skills;
-// [Client.Skill] returns the other ones. It is an error if the server does not declare the extension
+// List iterates over the skills that the server lists. A server may list only some of its skills;
+// [Get] returns the other ones. It is an error if the server does not declare the extension
 // "io.modelcontextprotocol/skills".
 //
-// No file is read. The entries are not checked before [Client.LoadSkill].
-func (c *Client) Skills(ctx context.Context) iter.Seq2[*skills.Skill, error] {
-	return peer.Pages(nil, func(req *skills.ListSkillsRequest, cursor *string) {
+// No file is read. The entries are not checked before [Load].
+func List(ctx context.Context, c Client) iter.Seq2[*Skill, error] {
+	return peer.Pages(nil, func(req *generated.ListSkillsRequest, cursor *string) {
 		req.Cursor = cursor
-	}, func(req *skills.ListSkillsRequest) ([]skills.Skill, *string, error) {
+	}, func(req *generated.ListSkillsRequest) ([]Skill, *string, error) {
 		res, err := peer.SendRequest(ctx, c, req)
 		if err != nil {
 			return nil, nil, err
@@ -72,15 +84,15 @@ func (c *Client) Skills(ctx context.Context) iter.Seq2[*skills.Skill, error] {
 	})
 }
 
-// Skill returns the current entry for the skill whose SKILL.md file has the URI. The skill need not
+// Get returns the current entry for the skill whose SKILL.md file has the URI. The skill need not
 // be listed.
-func (c *Client) Skill(ctx context.Context, uri string) (*skills.Skill, error) {
-	res, err := peer.SendRequest(ctx, c, &skills.GetSkillRequest{URI: uri})
+func Get(ctx context.Context, c Client, uri string) (*Skill, error) {
+	res, err := peer.SendRequest(ctx, c, &generated.GetSkillRequest{URI: uri})
 	if err != nil {
 		return nil, err
 	}
 	if res.Skill.URI != uri {
-		return nil, &SkillError{Skill: uri, Problem: SkillInvalid, Err: fmt.Errorf("the server has returned the entry for %q", res.Skill.URI)}
+		return nil, &Error{Skill: uri, Problem: ProblemInvalid, Err: fmt.Errorf("the server has returned the entry for %q", res.Skill.URI)}
 	}
 	return &res.Skill, nil
 }
@@ -91,13 +103,13 @@ func (c *Client) Skill(ctx context.Context, uri string) (*skills.Skill, error) {
 //
 // For a skill whose entry lists its files, the list may be newer or older than the entry. It does
 // not permit to read files that the entry does not list.
-func (c *Client) ReadDirectory(ctx context.Context, uri string) iter.Seq2[*mcp.Resource, error] {
-	return peer.Pages(&skills.ReadResourceDirectoryRequest{URI: uri}, func(req *skills.ReadResourceDirectoryRequest, cursor *string) {
+func ReadDirectory(ctx context.Context, c Client, uri string) iter.Seq2[*mcp.Resource, error] {
+	return peer.Pages(&generated.ReadResourceDirectoryRequest{URI: uri}, func(req *generated.ReadResourceDirectoryRequest, cursor *string) {
 		req.Cursor = cursor
-	}, func(req *skills.ReadResourceDirectoryRequest) ([]mcp.Resource, *string, error) {
+	}, func(req *generated.ReadResourceDirectoryRequest) ([]mcp.Resource, *string, error) {
 		caps := c.ServerCapabilities()
-		if settings, declared := skills.ServerSettings(caps); declared && !settings.DirectoryRead {
-			return nil, nil, &connection.CapabilityError{Method: req.Method(), Capability: "extensions." + skills.Name + ".directoryRead", Revision: c.Revision()}
+		if settings, declared := generated.ServerSettings(caps); declared && !settings.DirectoryRead {
+			return nil, nil, &connection.CapabilityError{Method: req.Method(), Capability: "extensions." + generated.Name + ".directoryRead", Revision: c.Revision()}
 		}
 		res, err := peer.SendRequest(ctx, c, req)
 		if err != nil {
@@ -107,36 +119,36 @@ func (c *Client) ReadDirectory(ctx context.Context, uri string) iter.Seq2[*mcp.R
 	})
 }
 
-// LoadedSkill is a skill whose SKILL.md file has been read. All its files are compared with the
+// Loaded is a skill whose SKILL.md file has been read. All its files are compared with the
 // entry with which it was loaded. It is safe for concurrent use.
 //
 // Text and files are untrusted input, even if they match the entry: the server supplies both.
-type LoadedSkill struct {
+type Loaded struct {
 	// Entry is the entry with which the skill was loaded. It must not be changed.
-	Entry *skills.Skill
+	Entry *Skill
 	// Text is the content of SKILL.md, with its front matter.
 	Text string
 
-	client *Client
+	client Client
 	held   *skillfiles.Held
 	read   atomic.Int64 // number of bytes, if the entry does not list the files
 }
 
-// LoadSkill checks an entry, reads its SKILL.md file, and compares the file with the entry. If the
-// skill must not be used, the error is a [*SkillError]. LoadSkill reads no other file, and does not
+// Load checks an entry, reads its SKILL.md file, and compares the file with the entry. If the
+// skill must not be used, the error is a [*Error]. Load reads no other file, and does not
 // use the cache of the client.
 //
 // If the resources of the entry are "dynamic", only the front matter is compared. A program that
 // does not accept such skills can refuse them by the entry.
-func (c *Client) LoadSkill(ctx context.Context, entry *skills.Skill) (*LoadedSkill, error) {
+func Load(ctx context.Context, c Client, entry *Skill) (*Loaded, error) {
 	held, err := skillfiles.Hold(entry)
 	if err != nil {
-		return nil, &SkillError{Skill: entry.URI, Problem: SkillInvalid, Err: err}
+		return nil, &Error{Skill: entry.URI, Problem: ProblemInvalid, Err: err}
 	}
 	if err := held.CheckLimits(); err != nil {
-		return nil, &SkillError{Skill: entry.URI, Problem: SkillTooLarge, Err: err}
+		return nil, &Error{Skill: entry.URI, Problem: ProblemTooLarge, Err: err}
 	}
-	s := &LoadedSkill{Entry: entry, client: c, held: held}
+	s := &Loaded{Entry: entry, client: c, held: held}
 	content, err := s.ReadFile(ctx, skillfiles.Manifest)
 	if err != nil {
 		return nil, err
@@ -153,13 +165,13 @@ func (c *Client) LoadSkill(ctx context.Context, entry *skills.Skill) (*LoadedSki
 }
 
 // Files returns the paths of all files relative to the skill, sorted. It returns nil if the entry
-// does not list them; then [Client.ReadDirectory] may.
-func (s *LoadedSkill) Files() []string { return s.held.Paths() }
+// does not list them; then [ReadDirectory] may.
+func (s *Loaded) Files() []string { return s.held.Paths() }
 
 // ReadFile reads a file of the skill and compares it with the entry. The path is relative to the
 // skill, as in a link in SKILL.md. A path that leaves the skill, a file that the entry does not
-// list, and another size or digest are errors of the type [*SkillError].
-func (s *LoadedSkill) ReadFile(ctx context.Context, name string) ([]byte, error) {
+// list, and another size or digest are errors of the type [*Error].
+func (s *Loaded) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	uri, err := s.uri(name)
 	if err != nil {
 		return nil, err
@@ -174,7 +186,7 @@ func (s *LoadedSkill) ReadFile(ctx context.Context, name string) ([]byte, error)
 	}
 	if s.held.Dynamic {
 		if n := s.read.Add(int64(len(content))); n > skillfiles.MaxBytes {
-			return nil, &SkillError{s.Entry.URI, uri, SkillTooLarge, fmt.Errorf("the files that were read have %d bytes, more than %d", n, skillfiles.MaxBytes)}
+			return nil, &Error{s.Entry.URI, uri, ProblemTooLarge, fmt.Errorf("the files that were read have %d bytes, more than %d", n, skillfiles.MaxBytes)}
 		}
 		return content, nil
 	}
@@ -189,22 +201,22 @@ func (s *LoadedSkill) ReadFile(ctx context.Context, name string) ([]byte, error)
 }
 
 // uri returns the URI of a path.
-func (s *LoadedSkill) uri(name string) (string, error) {
+func (s *Loaded) uri(name string) (string, error) {
 	clean := path.Clean(name)
 	if f, listed := s.held.File(clean); listed {
 		return f.URI, nil
 	}
 	if !s.held.Dynamic {
-		return "", &SkillError{s.Entry.URI, name, SkillUnlisted, errors.New("the entry does not list the file")}
+		return "", &Error{s.Entry.URI, name, ProblemUnlisted, errors.New("the entry does not list the file")}
 	}
 	if err := skillfiles.CheckPath(clean); err != nil {
-		return "", &SkillError{s.Entry.URI, name, SkillUnlisted, err}
+		return "", &Error{s.Entry.URI, name, ProblemUnlisted, err}
 	}
 	return s.held.Root.URI(clean), nil
 }
 
-func (s *LoadedSkill) mismatch(uri string, err error) error {
-	return &SkillError{s.Entry.URI, uri, SkillMismatch, err}
+func (s *Loaded) mismatch(uri string, err error) error {
+	return &Error{s.Entry.URI, uri, ProblemMismatch, err}
 }
 
 // contentOf returns the bytes of the only content with a URI.
