@@ -44,6 +44,7 @@ var invalidSchemas = map[string]edit{
 	"a message that requires another member": requireMembers("ListRootsRequest", "nothing"),
 	"a definition that is itself":            define("Self", `{"$ref": "#/$defs/Self"}`),
 	"definitions in a circle":                combine(define("Self", `{"allOf": [{"$ref": "#/$defs/Other"}]}`), define("Other", `{"anyOf": [{"$ref": "#/$defs/Self"}]}`)),
+	"an allOf that contains itself":          member("Root", "icon", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`),
 	"a union of no schemas":                  define("Nothing", `{"anyOf": []}`),
 	"a keyword and a constant":               combine(member("Tool", "code", `{"type": "string", "unevaluatedItems": {}}`), member("TextContent", "type", `{"type": "string", "const": "prose"}`)),
 	"a keyword and clashing names":           combine(member("Tool", "code", `{"type": "string", "unevaluatedItems": {}}`), define("Text", `{"type": "object", "properties": {"a": {"type": "string"}}}`)),

@@ -135,6 +135,8 @@ type parser struct {
 	// unions reports whether a part of an allOf may be a union of objects, as in extensions.
 	unions bool
 	depth  int // of nested calls of narrower
+	// merging has the places of the allOfs that are being merged.
+	merging []string
 
 	notices []string
 }
@@ -341,6 +343,12 @@ func (p *parser) mergeAllOf(parts []*schemas.Type, where string) node {
 	if len(parts) == 1 {
 		return p.node(parts[0], where+"/allOf/0")
 	}
+	if slices.Contains(p.merging, where) {
+		p.problems.add(where, "the allOf contains itself, so that the merged object would have no end").Choose("Any JSON is valid here.", setTo(where, "{}"))
+		return &anyNode{at(where)}
+	}
+	p.merging = append(p.merging, where)
+	defer func() { p.merging = p.merging[:len(p.merging)-1] }()
 	if n := p.intersectAll(parts, where); n != nil {
 		return n
 	}
