@@ -30,8 +30,9 @@ type InFlight interface {
 type State struct {
 	now atomic.Pointer[facts]
 
-	mu            sync.Mutex // held to replace now, and to use the fields below; no other lock is acquired under it
+	mu            sync.Mutex // held to replace now, and to use the fields below; only observe acquires another lock under it
 	subscriptions map[string]*subscription
+	observe       func(uri string, subscribed bool) // nil if there is no observer
 	values        map[any]any
 
 	inFlight InFlight // never changes
@@ -234,6 +235,9 @@ func (s *State) subscribe(uri string, limit int) (sub *subscription, added bool)
 	}
 	sub = &subscription{count: 1}
 	s.subscriptions[uri] = sub
+	if s.observe != nil {
+		s.observe(uri, true)
+	}
 	return sub, true
 }
 
@@ -243,7 +247,7 @@ func (s *State) undoSubscribe(uri string, sub *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sub.count--; sub.count == 0 && s.subscriptions[uri] == sub {
-		delete(s.subscriptions, uri)
+		s.unsubscribe(uri)
 	}
 }
 
@@ -252,7 +256,35 @@ func (s *State) undoSubscribe(uri string, sub *subscription) {
 func (s *State) Unsubscribe(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unsubscribe(uri)
+}
+
+// unsubscribe removes a subscription, if there is one. The caller holds the lock.
+func (s *State) unsubscribe(uri string) {
+	if s.subscriptions[uri] == nil {
+		return
+	}
 	delete(s.subscriptions, uri)
+	if s.observe != nil {
+		s.observe(uri, false)
+	}
+}
+
+// ObserveSubscriptions calls f(uri, true) for each resource to which the client subscribes, and
+// from then on f whenever a subscription begins or ends. The previous observer is called as if all
+// subscriptions ended. Nil means no observer. An observer must not use the state.
+func (s *State) ObserveSubscriptions(f func(uri string, subscribed bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uri := range s.subscriptions {
+		if s.observe != nil {
+			s.observe(uri, false)
+		}
+		if f != nil {
+			f(uri, true)
+		}
+	}
+	s.observe = f
 }
 
 // Subscribed reports whether the client has subscribed to a resource.

@@ -47,6 +47,32 @@ func TestSubscriptions(t *testing.T) {
 	require.False(t, connection.New(nil, nil).State().Subscribed("a:"))
 }
 
+func TestObserveSubscriptions(t *testing.T) {
+	s := connection.New(nil, nil).State()
+	s.Subscribe("a:")
+	var calls []string
+	record := func(name string) func(string, bool) {
+		return func(uri string, subscribed bool) { calls = append(calls, fmt.Sprint(name, " ", uri, " ", subscribed)) }
+	}
+	called := func() []string {
+		last := calls
+		calls = nil
+		return last
+	}
+	s.ObserveSubscriptions(record("first"))
+	require.Equal(t, []string{"first a: true"}, called())
+	s.Subscribe("b:")
+	s.Subscribe("b:")
+	s.Unsubscribe("a:")
+	s.Unsubscribe("a:")
+	require.Equal(t, []string{"first b: true", "first a: false"}, called())
+	s.ObserveSubscriptions(record("second"))
+	require.Equal(t, []string{"first b: false", "second b: true"}, called())
+	s.ObserveSubscriptions(nil)
+	s.Subscribe("c:")
+	require.Equal(t, []string{"second b: false"}, called())
+}
+
 func TestKey(t *testing.T) {
 	visits, other := connection.NewKey[int]("visits"), connection.NewKey[int]("visits")
 	s := connection.New(nil, nil).State()

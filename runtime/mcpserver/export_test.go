@@ -24,6 +24,16 @@ func NotificationOf(e Event, meta *mcp.NotificationMeta) peer.Notification {
 	return a.streamNotification(meta)
 }
 
+// WatcherCount returns the number of subscriptions to resources.
+func WatcherCount(s *Server) (n int) {
+	s.subscribers.watchers.mu.Lock()
+	defer s.subscribers.watchers.mu.Unlock()
+	for _, list := range s.subscribers.watchers.byURI {
+		n += len(list)
+	}
+	return n
+}
+
 // AddSession makes a connection a subscriber.
 func AddSession(s *Server, conn *connection.Connection) {
 	s.subscribers.addSession(context.Background(), conn)

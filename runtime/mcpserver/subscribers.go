@@ -1,9 +1,8 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
-	"iter"
-	"maps"
 	goruntime "runtime"
 	"runtime/debug"
 	"slices"
@@ -21,19 +20,24 @@ import (
 type subscribers struct {
 	opts *Options
 
-	mu      sync.Mutex // may be held while another lock is taken, but not Server.mu
-	members map[subscriber]struct{}
-	scratch []subscriber // the array that deliverConcurrently uses again; contains nil
-	streams int
-	closed  bool
+	mu         sync.Mutex // may be held while another lock is taken, but not Server.mu
+	members    map[subscriber]struct{}
+	lastNumber uint64
+	scratch    []subscriber // the array that deliver uses again; contains nil
+	streams    int
+	closed     bool
+
+	watchers watchers
 }
 
 // subscriber is a recipient of events.
 type subscriber interface {
-	// isSubscribed reports whether the subscriber is to be notified of an event.
-	isSubscribed(e Event) bool
+	// isSubscribed reports whether the subscriber is to be notified of the change of a list.
+	isSubscribed(method string) bool
 	// resources returns the URIs that the subscriber watches.
 	resources() []string
+	// place returns the number that add has assigned.
+	place() *uint64
 	// notify sends or queues an event. It does not block. Calls for one subscriber are
 	// serialized by subscribers.mu.
 	notify(m *eventMessage)
@@ -43,22 +47,14 @@ type subscriber interface {
 
 func (subs *subscribers) init(opts *Options) {
 	subs.opts, subs.members = opts, make(map[subscriber]struct{})
+	subs.watchers.byURI = make(map[string][]subscriber)
 }
 
-// add adds a subscriber. It returns false if the server has been shut down.
-func (subs *subscribers) add(l subscriber) bool {
-	subs.mu.Lock()
-	defer subs.mu.Unlock()
-	if !subs.closed {
-		subs.members[l] = struct{}{}
-	}
-	return !subs.closed
-}
-
-func (subs *subscribers) remove(l subscriber) {
-	subs.mu.Lock()
-	defer subs.mu.Unlock()
-	delete(subs.members, l)
+// add adds a subscriber. subs.mu is held.
+func (subs *subscribers) add(l subscriber) {
+	subs.lastNumber++
+	*l.place() = subs.lastNumber
+	subs.members[l] = struct{}{}
 }
 
 // isClosed reports whether the server has been shut down.
@@ -83,52 +79,62 @@ func (subs *subscribers) close() {
 func (subs *subscribers) deliver(e Event) {
 	subs.mu.Lock()
 	defer subs.mu.Unlock()
-	switch {
-	case len(subs.members) == 0:
-	case e.Lost:
+	if e.Lost {
 		subs.deliverAll()
-	case len(subs.members) < 2*minShare || subs.opts.Affects != nil: // the program's function is called in the caller's goroutine
-		subs.share(e, maps.Keys(subs.members))
-	default:
-		subs.deliverConcurrently(e)
+		return
 	}
+	subs.scratch = subs.appendRecipients(subs.scratch[:0], e)
+	defer clear(subs.scratch)
+	subs.notify(e, subs.scratch)
+}
+
+// appendRecipients appends the subscribers that are to be notified of an event. subs.mu is held.
+func (subs *subscribers) appendRecipients(list []subscriber, e Event) []subscriber {
+	switch e.Method {
+	case mcp.MethodToolListChanged, mcp.MethodPromptListChanged, mcp.MethodResourceListChanged:
+		for l := range subs.members {
+			if l.isSubscribed(e.Method) {
+				list = append(list, l)
+			}
+		}
+	case mcp.MethodResourceUpdated:
+		if subs.opts.Affects == nil {
+			return subs.watchers.appendTo(list, e.URI)
+		}
+		affected := func(watched string) bool { return subs.opts.affects(e.URI, watched) }
+		for l := range subs.members {
+			if slices.ContainsFunc(l.resources(), affected) {
+				list = append(list, l)
+			}
+		}
+	}
+	return list
 }
 
 // minShare is the number of subscribers for which another goroutine is worth its start.
 const minShare = 128
 
-// deliverConcurrently is deliver for many subscribers, whose connections are spread over the
-// memory. It returns when all are notified, so that the next event comes later for each of them.
-// subs.mu is held.
-func (subs *subscribers) deliverConcurrently(e Event) {
-	all := slices.AppendSeq(subs.scratch[:0], maps.Keys(subs.members))
-	subs.scratch = all
-	shares := min(goruntime.GOMAXPROCS(0), len(all)/minShare)
+// notify notifies subscribers of an event, concurrently if there are many, because their
+// connections are spread over the memory. It returns when all are notified, so that the next event
+// comes later for each of them. subs.mu is held.
+func (subs *subscribers) notify(e Event, all []subscriber) {
+	shares := max(1, min(goruntime.GOMAXPROCS(0), len(all)/minShare))
 	var others sync.WaitGroup
-	defer func() {
-		others.Wait()
-		clear(all)
-	}()
-	for i := range shares {
-		some := all[i*len(all)/shares : (i+1)*len(all)/shares]
-		if i == shares-1 {
-			subs.share(e, slices.Values(some))
-			break
-		}
+	defer others.Wait()
+	for i := range shares - 1 {
 		others.Go(func() { // ends when these subscribers are notified
 			defer failure.LogPanic(context.Background(), subs.opts.Logger, "notification")
-			subs.share(e, slices.Values(some))
+			share(e, all[i*len(all)/shares:(i+1)*len(all)/shares])
 		})
 	}
+	share(e, all[(shares-1)*len(all)/shares:])
 }
 
 // share notifies some subscribers of an event.
-func (subs *subscribers) share(e Event, some iter.Seq[subscriber]) {
+func share(e Event, some []subscriber) {
 	message := newEventMessage(e)
-	for l := range some {
-		if l.isSubscribed(e) {
-			l.notify(message)
-		}
+	for _, l := range some {
+		l.notify(message)
 	}
 }
 
@@ -144,7 +150,7 @@ func (subs *subscribers) deliverAll() {
 	}
 	for l := range subs.members {
 		for _, e := range listChanges {
-			if l.isSubscribed(e) {
+			if l.isSubscribed(e.Method) {
 				notify(l, e)
 			}
 		}
@@ -158,7 +164,7 @@ func (subs *subscribers) deliverAll() {
 func (subs *subscribers) addSession(_ context.Context, conn *connection.Connection) {
 	s := &sessionSubscriber{subscribers: subs, conn: conn}
 	s.ctx.Context = context.Background()
-	if subs.add(s) {
+	if s.begin() {
 		conn.OnClose(s.close)
 	}
 }
@@ -169,43 +175,52 @@ type sessionSubscriber struct {
 	subscribers *subscribers
 	conn        *connection.Connection
 	queue       eventQueue
+	number      uint64
 	ctx         lazy.Context // ends with the connection
 	sending     sync.WaitGroup
 }
 
+// begin adds the subscriber. It returns false if the server has been shut down.
+func (s *sessionSubscriber) begin() bool {
+	subs := s.subscribers
+	subs.mu.Lock()
+	defer subs.mu.Unlock()
+	if subs.closed {
+		return false
+	}
+	subs.add(s)
+	s.conn.State().ObserveSubscriptions(s.subscriptionChanged)
+	return true
+}
+
+// subscriptionChanged is called when a subscription to a resource begins or ends.
+func (s *sessionSubscriber) subscriptionChanged(uri string, subscribed bool) {
+	if subscribed {
+		s.subscribers.watchers.add(uri, s)
+	} else {
+		s.subscribers.watchers.remove(uri, s)
+	}
+}
+
 // close removes the subscriber, and waits until nothing is being sent.
 func (s *sessionSubscriber) close(context.Context) error {
-	s.subscribers.remove(s)
+	s.leave()
 	s.ctx.Cancel(nil)
 	s.sending.Wait()
 	return nil
 }
 
-func (s *sessionSubscriber) isSubscribed(e Event) bool {
-	switch e.Method {
-	case mcp.MethodToolListChanged, mcp.MethodPromptListChanged, mcp.MethodResourceListChanged:
-		return true // the connection drops what was not declared
-	case mcp.MethodResourceUpdated:
-		return s.watchesResource(e.URI)
-	}
-	return false
+// leave removes the subscriber.
+func (s *sessionSubscriber) leave() {
+	s.subscribers.mu.Lock()
+	defer s.subscribers.mu.Unlock()
+	delete(s.subscribers.members, s)
+	s.conn.State().ObserveSubscriptions(nil)
 }
 
-func (s *sessionSubscriber) resources() []string { return s.conn.State().Subscriptions() }
-
-// watchesResource reports whether the client is to be notified of a change of a resource.
-func (s *sessionSubscriber) watchesResource(uri string) bool {
-	state := s.conn.State()
-	if s.subscribers.opts.Affects == nil {
-		return state.Subscribed(uri)
-	}
-	for _, watched := range state.Subscriptions() {
-		if s.subscribers.opts.affects(uri, watched) {
-			return true
-		}
-	}
-	return false
-}
+func (s *sessionSubscriber) isSubscribed(string) bool { return true } // the connection drops what was not declared
+func (s *sessionSubscriber) resources() []string      { return s.conn.State().Subscriptions() }
+func (s *sessionSubscriber) place() *uint64           { return &s.number }
 
 // notify implements subscriber. close removes the session before it waits for the goroutine
 // that is started here.
@@ -250,6 +265,50 @@ func (s *sessionSubscriber) notifyClient(r *eventNotification) {
 }
 
 func (s *sessionSubscriber) end() {} // its transport closes the session
+
+// watchers contains the subscribers of each resource, in the order in which they were added to the
+// server. A change of a resource then costs nothing for other subscribers.
+type watchers struct {
+	mu    sync.Mutex // no other lock is taken while it is held
+	byURI map[string][]subscriber
+}
+
+func (w *watchers) add(uri string, l subscriber) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.byURI[uri]
+	if i, has := findSubscriber(list, l); !has {
+		w.byURI[uri] = slices.Insert(list, i, l)
+	}
+}
+
+func (w *watchers) remove(uri string, l subscriber) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.byURI[uri]
+	i, has := findSubscriber(list, l)
+	switch {
+	case !has:
+	case len(list) == 1:
+		delete(w.byURI, uri)
+	default:
+		w.byURI[uri] = slices.Delete(list, i, i+1)
+	}
+}
+
+// appendTo appends the subscribers of a resource.
+func (w *watchers) appendTo(list []subscriber, uri string) []subscriber {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append(list, w.byURI[uri]...)
+}
+
+// findSubscriber returns the place of a subscriber in a list, and reports whether it is there.
+func findSubscriber(list []subscriber, l subscriber) (i int, has bool) {
+	return slices.BinarySearchFunc(list, *l.place(), func(other subscriber, place uint64) int {
+		return cmp.Compare(*other.place(), place)
+	})
+}
 
 // eventQueue contains the events that wait for one subscriber. An event that is equal to a
 // waiting one is not added again. The zero value is an empty queue.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -173,6 +174,43 @@ func TestClosedSessionReceivesNothing(t *testing.T) {
 	conn.Close(t.Context())
 	require.Zero(t, mcpserver.SubscriberCount(s))
 	s.RemoveTools("n1")
+}
+
+func TestEndedSubscriptionsReceiveNothing(t *testing.T) {
+	s := stocked(nil)
+	var received [3][]string
+	var conns [3]*jsonrpc.InProcessConn
+	for i := range conns {
+		conns[i] = s.InProcess(&jsonrpc.Options{InterceptNotification: func(in *peer.Inbound) bool {
+			received[i] = append(received[i], in.Value.(*mcp.ResourceUpdatedNotification).URI)
+			return true
+		}})
+		t.Cleanup(func() { require.NoError(t, conns[i].Close()) })
+		initialize(t, conns[i])
+		for mcpserver.SubscriberCount(s) == i { // the notification is handled in another goroutine
+			runtime.Gosched()
+		}
+		for _, uri := range []string{"x:n2", "x:n1"} {
+			_, err := peer.SendRequest(t.Context(), conns[i], &mcp.SubscribeRequest{URI: uri})
+			require.NoError(t, err)
+		}
+		_, err := peer.SendRequest(t.Context(), conns[i], &mcp.SubscribeRequest{URI: "x:unknown"})
+		require.Error(t, err)
+	}
+	require.Equal(t, 6, mcpserver.WatcherCount(s))
+	_, err := peer.SendRequest(t.Context(), conns[1], &mcp.UnsubscribeRequest{URI: "x:n1"})
+	require.NoError(t, err)
+	for range 2 {
+		for _, uri := range []string{"x:n1", "x:n2", "x:unknown"} {
+			require.NoError(t, s.ResourceUpdated(t.Context(), uri))
+		}
+		require.NoError(t, conns[0].Close())
+		for mcpserver.SubscriberCount(s) > 2 { // the session ends in another goroutine
+			runtime.Gosched()
+		}
+		require.Equal(t, 3, mcpserver.WatcherCount(s))
+	}
+	require.Equal(t, [3][]string{{"x:n1", "x:n2"}, {"x:n2", "x:n2"}, {"x:n1", "x:n2", "x:n1", "x:n2"}}, received)
 }
 
 // Many subscribers are notified concurrently, and each of them in order.

@@ -79,7 +79,7 @@ func (s *Server) newStream(ctx context.Context, id mcp.RequestID, want *mcp.Subs
 	c := s.catalog.Load()
 	caps := c.capabilities
 	st := &stream{
-		opts: &s.opts, session: mcp.SessionFromContext(ctx), watched: make(map[string]struct{}),
+		opts: &s.opts, session: mcp.SessionFromContext(ctx),
 		queue: eventQueue{draining: true}, // run drains it; the acknowledgement is sent first
 		wake:  make(chan struct{}, 1),
 	}
@@ -92,12 +92,13 @@ func (s *Server) newStream(ctx context.Context, id mcp.RequestID, want *mcp.Subs
 	if caps.Resources == nil || !caps.Resources.Subscribe {
 		return st, nil
 	}
+	watched := make(map[string]struct{})
 	for _, uri := range want.ResourceSubscriptions {
-		if _, known := st.watched[uri]; known {
+		if _, known := watched[uri]; known {
 			continue
 		}
 		if _, err := s.find(ctx, c, uri); err == nil {
-			st.watched[uri] = struct{}{}
+			watched[uri] = struct{}{}
 			st.filter.ResourceSubscriptions = append(st.filter.ResourceSubscriptions, uri)
 		}
 	}
@@ -149,8 +150,8 @@ type stream struct {
 	session *mcp.ServerSession
 	meta    mcp.NotificationMeta // metadata of all notifications
 	filter  mcp.SubscriptionFilter
-	watched map[string]struct{}
 	queue   eventQueue
+	number  uint64
 	wake    chan struct{} // capacity 1; an event was queued, or the stream has ended
 	ended   atomic.Bool   // no more events follow
 }
@@ -191,34 +192,20 @@ func endedByTransport(cause error) bool {
 	return errors.Is(cause, connection.ErrClosing) || errors.Is(cause, jsonrpc.ErrPeerDone)
 }
 
-func (st *stream) isSubscribed(e Event) bool {
-	switch e.Method {
+func (st *stream) isSubscribed(method string) bool {
+	switch method {
 	case mcp.MethodToolListChanged:
 		return st.filter.ToolsListChanged
 	case mcp.MethodPromptListChanged:
 		return st.filter.PromptsListChanged
 	case mcp.MethodResourceListChanged:
 		return st.filter.ResourcesListChanged
-	case mcp.MethodResourceUpdated:
-		return st.watchesResource(e.URI)
 	}
 	return false
 }
 
 func (st *stream) resources() []string { return st.filter.ResourceSubscriptions }
-
-// watchesResource reports whether the stream is to be notified of a change of a resource.
-func (st *stream) watchesResource(uri string) bool {
-	if _, watched := st.watched[uri]; watched || st.opts.Affects == nil {
-		return watched
-	}
-	for watched := range st.watched {
-		if st.opts.affects(uri, watched) {
-			return true
-		}
-	}
-	return false
-}
+func (st *stream) place() *uint64      { return &st.number }
 
 func (st *stream) notify(m *eventMessage) {
 	r := m.streamNotification(&st.meta)
@@ -254,7 +241,10 @@ func (subs *subscribers) addStream(st *stream) error {
 		return limitExceeded("Too many subscription streams: the limit is %d", subs.opts.MaxSubscriptionStreams)
 	}
 	subs.streams++
-	subs.members[st] = struct{}{}
+	subs.add(st)
+	for _, uri := range st.resources() {
+		subs.watchers.add(uri, st)
+	}
 	return nil
 }
 
@@ -263,6 +253,9 @@ func (subs *subscribers) removeStream(st *stream) {
 	defer subs.mu.Unlock()
 	subs.streams--
 	delete(subs.members, st)
+	for _, uri := range st.resources() {
+		subs.watchers.remove(uri, st)
+	}
 }
 
 func limitExceeded(format string, limit int) error {
