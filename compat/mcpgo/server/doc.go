@@ -40,8 +40,6 @@
 //   - event stores, session id managers, the sizes of queues, and
 //     SessionWithStreamableHTTPConfig: the options of
 //     [github.com/mcpwright/mcp/runtime/streamable] have them;
-//   - WithQueueSize and WithWorkerPoolSize of [StdioServer]: the options of
-//     [github.com/mcpwright/mcp/runtime/stdio] limit the requests that are handled at the same time;
 //   - Handle of [StreamableHTTPServer], HTTPRequest and HTTPResponseWriter: the server is an
 //     [net/http.Handler] only. CloseSessions: Shutdown closes the sessions;
 //   - ProtectedResourceMetadataConfig and its functions:

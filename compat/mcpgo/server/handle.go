@@ -84,7 +84,14 @@ func (s *MCPServer) notified(ctx context.Context, in *peer.Inbound, next peer.Ha
 // hide.
 func (s *MCPServer) handleRequest(ctx context.Context, in *peer.Inbound, next peer.Handler, session ClientSession) (peer.Reply, error) {
 	switch in.Method {
-	case string(mcp.MethodToolsList), string(mcp.MethodToolsCall):
+	case string(mcp.MethodToolsCall):
+		workers, _ := ctx.Value(workersKey{}).(workers)
+		if err := workers.begin(ctx); err != nil {
+			return peer.Reply{}, err
+		}
+		defer workers.end()
+		return s.handleTools(ctx, in, next, session)
+	case string(mcp.MethodToolsList):
 		return s.handleTools(ctx, in, next, session)
 	case string(mcp.MethodPromptsList), string(mcp.MethodPromptsGet):
 		return s.handlePrompts(ctx, in, next)

@@ -16,6 +16,35 @@ type StdioContextFunc func(ctx context.Context) context.Context
 type StdioServer struct {
 	server      *MCPServer
 	contextFunc StdioContextFunc
+	workers     workers // nil means no limit
+}
+
+// workers has an element for each tool call that runs.
+type workers chan struct{}
+
+type workersKey struct{}
+
+// begin waits until another tool call may run. The caller must call end if the error is nil.
+func (w workers) begin(ctx context.Context) error {
+	if w == nil {
+		return nil
+	}
+	select {
+	case w <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if ctx.Err() != nil { // both happened
+		w.end()
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (w workers) end() {
+	if w != nil {
+		<-w
+	}
 }
 
 // StdioOption configures [ServeStdio].
@@ -41,6 +70,21 @@ func WithStdioContextFunc(fn StdioContextFunc) StdioOption {
 	return func(s *StdioServer) { s.SetContextFunc(fn) }
 }
 
+// WithWorkerPoolSize sets the number of tool calls that run at the same time. Other calls wait. A call that
+// continues as a task counts until it becomes one. Without this option there is no such limit; in mcp-go it is
+// 5. A number less than 1 is ignored.
+func WithWorkerPoolSize(size int) StdioOption {
+	return func(s *StdioServer) {
+		if size > 0 {
+			s.workers = make(workers, size)
+		}
+	}
+}
+
+// WithQueueSize has no effect: calls that wait are limited like all requests, by the options of package
+// [github.com/mcpwright/mcp/runtime/jsonrpc].
+func WithQueueSize(int) StdioOption { return func(*StdioServer) {} }
+
 // Listen serves the client until it closes the input, or until ctx ends; then it returns the error
 // of ctx. If ctx has ended before, that is all that Listen does. Otherwise it closes streams that have a
 // method Close. If it serves [os.Stdin] and [os.Stdout], everything else that the process prints to
@@ -53,6 +97,7 @@ func (s *StdioServer) Listen(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	ctx = context.WithValue(ctx, workersKey{}, s.workers)
 	if stdin == os.Stdin && stdout == os.Stdout {
 		err = s.server.kit.ServeStdio(ctx)
 	} else {
