@@ -40,7 +40,7 @@ func render(ctx context.Context, s *mcp.ServerSession, in scene) (string, error)
 
 // studio returns a server whose calls continue as tasks.
 func studio(info mcp.Implementation) *mcpserver.Server {
-	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: 2 * time.Second}})
+	server := mcpserver.New(info, &mcpserver.Options{Tasks: &tasks.Options{StartAfter: 2 * time.Second}})
 	tool := &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}
 	mcpserver.AddTool(server, tool, render)
 	return server
@@ -50,7 +50,7 @@ func studio(info mcp.Implementation) *mcpserver.Server {
 func Example_task() {
 	ctx := context.Background()
 	at := mcpserver.New(mcp.Implementation{Name: "studio", Version: "1.0.0"}, &mcpserver.Options{
-		Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: 20 * time.Millisecond},
+		Tasks: &tasks.Options{StartAfter: -1, PollInterval: 20 * time.Millisecond},
 	})
 	mcpserver.AddTool(at, &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportRequired}}, render)
 	client, err := mcpclient.Connect(ctx, mcpclient.InProcess(at), &mcpclient.Options{

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/generated/tasks"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -63,7 +63,7 @@ func (n *names) learnList(result wire.Value) {
 // isProtocolMethod reports whether the protocol or its tasks extension has a method.
 func isProtocolMethod(name string) bool {
 	switch name {
-	case tasks.MethodGet, tasks.MethodUpdate, tasks.MethodCancel:
+	case tasks.MethodGetTask, tasks.MethodUpdateTask, tasks.MethodCancelTask:
 		return true
 	}
 	return mcp.MethodByName(name) != nil

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -103,7 +105,7 @@ func serveTools() error {
 		return err
 	}
 	s := mcpserver.New(mcp.Implementation{Name: "server", Version: "1.0.0"}, mcpotel.InstrumentServer(&mcpserver.Options{
-		Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: 20 * time.Millisecond},
+		Tasks: &tasks.Options{StartAfter: -1, PollInterval: 20 * time.Millisecond},
 	}, &mcpotel.Options{TracerProvider: provider}))
 	mcpserver.AddTool(s, &mcp.Tool{Name: "forecast"}, func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
 		return "sunny", nil

@@ -21,8 +21,8 @@ var (
 		"runtime/internal/revisions", "runtime/internal/verified",
 	}
 	transport = append([]string{"runtime/budget", "runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
-	kit       = append([]string{"runtime/stdio", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/sessiontasks", "runtime/internal/sealed", "runtime/internal/taskrecords", "runtime/engine", "runtime/tasks", "runtime/internal/extension", "schema"}, transport...)
-	overHTTP  = append([]string{"runtime/streamable", "runtime/streamable/client"}, kit...)
+	kit       = append([]string{"runtime/stdio", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/extension", "schema"}, transport...)
+	overHTTP  = append([]string{"runtime/streamable", "runtime/streamable/client", "generated/tasks", "runtime/internal/sessiontasks", "runtime/tasks"}, kit...)
 )
 
 // Modules of others, named for their use.
@@ -61,7 +61,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/buffer":       {own: []string{"runtime/budget"}},
 	"runtime/internal/capabilities": {own: protocol},
 	"runtime/internal/challenge":    {},
-	"runtime/internal/extension":    {own: protocol},
+	"runtime/internal/extension":    {own: append([]string{"runtime/budget", "runtime/connection"}, protocol...)},
 	"runtime/internal/failure":      {own: boundary},
 	"runtime/internal/headers":      {},
 	"runtime/internal/loglevel":     {own: protocol},
@@ -92,20 +92,21 @@ var allowedImports = map[string]imports{
 	"runtime/streamable/internal/sse":     {own: append([]string{"runtime/streamable/internal/mcphttp"}, transport...)},
 	"runtime/apps":                        {own: append([]string{"generated/apps", "runtime/mcpserver"}, protocol...)},
 	"runtime/skills":                      {own: append([]string{"generated/skills", "runtime/connection", "runtime/internal/extension", "runtime/internal/limit", "runtime/mcpserver"}, protocol...)},
-	"runtime/tasks":                       {own: append([]string{"generated/tasks"}, protocol...)},
-	"runtime/engine":                      {},
-	"runtime/scale":                       {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/sealed", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
-	"runtime/mcpserver":                   {own: kit, foreign: []string{templates}},
-	"runtime/mcpclient":                   {own: overHTTP, foreign: []string{templates}},
-	"runtime/health":                      {own: append([]string{"runtime/mcpserver"}, overHTTP...), foreign: []string{templates}},
-	"runtime/mcptest":                     {own: append([]string{"internal/contract"}, overHTTP...), foreign: []string{templates}},
-	"runtime/auth":                        {own: []string{"runtime/internal/challenge", "runtime/internal/verified"}, foreign: []string{oauth, tokens}},
-	"internal/contract":                   {own: protocol},
-	"internal/leaks":                      {},
-	"internal/testlog":                    {},
-	"internal/pipes":                      {},
-	"internal/repo":                       {},
-	"internal/words":                      {},
+	"runtime/tasks": {own: append([]string{"generated/tasks", "runtime/budget", "runtime/connection", "runtime/engine", "runtime/internal/extension", "runtime/internal/failure", "runtime/internal/headers", "runtime/internal/limit", "runtime/internal/outbound",
+		"runtime/internal/paramheader", "runtime/internal/revisions", "runtime/internal/sealed", "runtime/internal/sessiontasks", "runtime/internal/taskrecords"}, protocol...)},
+	"runtime/engine":    {},
+	"runtime/scale":     {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/sealed", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
+	"runtime/mcpserver": {own: kit, foreign: []string{templates}},
+	"runtime/mcpclient": {own: overHTTP, foreign: []string{templates}},
+	"runtime/health":    {own: append([]string{"runtime/mcpserver"}, overHTTP...), foreign: []string{templates}},
+	"runtime/mcptest":   {own: append([]string{"internal/contract"}, overHTTP...), foreign: []string{templates}},
+	"runtime/auth":      {own: []string{"runtime/internal/challenge", "runtime/internal/verified"}, foreign: []string{oauth, tokens}},
+	"internal/contract": {own: protocol},
+	"internal/leaks":    {},
+	"internal/testlog":  {},
+	"internal/pipes":    {},
+	"internal/repo":     {},
+	"internal/words":    {},
 }
 
 // programs may import everything, because nothing imports them.
@@ -140,7 +141,7 @@ func TestServersLinkOnlyWhatTheyUse(t *testing.T) {
 	deps := strings.Fields(string(out))
 	require.Contains(t, deps, module+"/runtime/connection")
 	unused := []string{"net", "net/http", "crypto/tls"}
-	for _, path := range []string{"generated/skills", "runtime/skills", "runtime/skills/internal/skillfiles"} {
+	for _, path := range []string{"generated/skills", "generated/tasks", "runtime/engine", "runtime/internal/sessiontasks", "runtime/internal/taskrecords", "runtime/skills", "runtime/tasks"} {
 		unused = append(unused, module+"/"+path)
 	}
 	for _, path := range unused {

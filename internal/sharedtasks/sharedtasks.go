@@ -81,7 +81,7 @@ func start(t *testing.T, shared store) *replica {
 		t.Fatal(err)
 	}
 	r.server = mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{
-		Tasks: &mcpserver.TaskOptions{
+		Tasks: &tasks.Options{
 			StartAfter: -1, PollInterval: 20 * time.Millisecond, Table: r.engine, Lease: lease,
 		},
 		Questions: mcpserver.QuestionOptions{SealKeys: keys}, Logger: quiet,

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -137,7 +139,7 @@ const menuURI = "kitchen://menu"
 func newServer() *mcpserver.Server {
 	s := mcpserver.New(mcp.Implementation{Name: "kitchen", Title: "Kitchen", Version: "1.2.3"}, &mcpserver.Options{
 		Instructions: "Read the menu before you order.",
-		Tasks:        &mcpserver.TaskOptions{StartAfter: 300 * time.Millisecond, PollInterval: 100 * time.Millisecond},
+		Tasks:        &tasks.Options{StartAfter: 300 * time.Millisecond, PollInterval: 100 * time.Millisecond},
 	})
 	k := &kitchen{server: s, menu: []string{"soup", "risotto", "salad"}}
 	k.addTools()

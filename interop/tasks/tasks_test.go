@@ -119,7 +119,7 @@ func TestOurClientWithEverythingServer(t *testing.T) {
 // ourServer returns the URL of a server whose tools run as tasks.
 func ourServer(t *testing.T) string {
 	s := mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{
-		Logger: silent, Tasks: &mcpserver.TaskOptions{PollInterval: 20 * time.Millisecond},
+		Logger: silent, Tasks: &tasks.Options{PollInterval: 20 * time.Millisecond},
 	})
 	ask := &mcp.ElicitRequestFormParams{Message: "Who?", RequestedSchema: mcp.RequestedSchema{
 		Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}},
@@ -136,7 +136,7 @@ func ourServer(t *testing.T) string {
 		return fmt.Sprint("Hello, ", res.Content["name"]), nil
 	})
 	add("ask", mcp.TaskSupportForbidden, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-		res, err := mcpserver.AskAsTask(ctx, s, &mcp.ElicitRequest{Params: ask})
+		res, err := tasks.Ask(ctx, s, &mcp.ElicitRequest{Params: ask})
 		if err != nil {
 			return "", err
 		}

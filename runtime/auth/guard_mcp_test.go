@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -419,7 +421,7 @@ func TestToolScopesWithoutGuard(t *testing.T) {
 // A call that may become a task is refused before the task exists.
 func TestToolScopesOfTask(t *testing.T) {
 	server := mcpserver.New(mcp.Implementation{Name: "files", Version: "1"}, &mcpserver.Options{
-		ToolScopes: map[string][]string{"write": {"files:write"}}, Tasks: &mcpserver.TaskOptions{StartAfter: -1}, Logger: slog.New(slog.DiscardHandler),
+		ToolScopes: map[string][]string{"write": {"files:write"}}, Tasks: &tasks.Options{StartAfter: -1}, Logger: slog.New(slog.DiscardHandler),
 	})
 	support := mcp.TaskSupportOptional
 	finish := make(chan struct{})

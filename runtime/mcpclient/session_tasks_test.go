@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -263,7 +265,7 @@ func TestSessionTaskEndsWithItsSession(t *testing.T) {
 
 func TestExpiredSessionTask(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{TTL: 50 * time.Millisecond, PollInterval: time.Millisecond}})
+	kit := newKit(&mcpserver.Options{Tasks: &tasks.Options{TTL: 50 * time.Millisecond, PollInterval: time.Millisecond}})
 	ended := waits(kit)
 	saw := &seen{first: make(chan struct{})}
 	c := connect(t, validatedPipe(t, kit), sessionTasks(saw))
@@ -372,14 +374,14 @@ func asksAsTask(kit *mcpserver.Server) {
 		form := &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "Who?", RequestedSchema: mcp.RequestedSchema{
 			Properties: []mcp.FormField{{Name: "name", Schema: &mcp.StringSchema{}}}, Required: []string{"name"},
 		}}}
-		who, err := mcpserver.AskAsTask(ctx, s, form)
+		who, err := tasks.Ask(ctx, s, form)
 		if err != nil {
 			return "", err
 		}
 		if who.Action != mcp.ElicitActionAccept {
 			return string(who.Action), nil
 		}
-		praise, err := mcpserver.AskAsTask(ctx, s, &mcp.CreateMessageRequest{MaxTokens: 5, Messages: []mcp.SamplingMessage{{
+		praise, err := tasks.Ask(ctx, s, &mcp.CreateMessageRequest{MaxTokens: 5, Messages: []mcp.SamplingMessage{{
 			Role: mcp.RoleUser, Content: []mcp.SamplingMessageContentBlock{mcp.Text("Praise")},
 		}}})
 		if err != nil {
@@ -553,7 +555,7 @@ func TestQuestionCancelledBeforeItsTaskIsKnown(t *testing.T) {
 	server.release()
 	job(kit, "asks", mcp.TaskSupportForbidden, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		defer context.AfterFunc(ctx, client.release)()
-		_, err := mcpserver.AskAsTask(ctx, s, &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "Who?"}})
+		_, err := tasks.Ask(ctx, s, &mcp.ElicitRequest{Params: &mcp.ElicitRequestFormParams{Message: "Who?"}})
 		return "", err
 	})
 	opts, asked, ended := absentUser()

@@ -38,10 +38,10 @@ func job(s *mcpserver.Server, name string, support mcp.TaskSupport, h func(conte
 }
 
 // soon makes each call a task that does not return at once, and polls often.
-var soon = &mcpserver.TaskOptions{StartAfter: 5 * time.Millisecond, PollInterval: time.Millisecond}
+var soon = &tasks.Options{StartAfter: 5 * time.Millisecond, PollInterval: time.Millisecond}
 
 // atOnce makes each call that waits a task.
-var atOnce = &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}
+var atOnce = &tasks.Options{StartAfter: -1, PollInterval: time.Millisecond}
 
 // seen records the states of tasks that a client receives.
 type seen struct {
@@ -141,7 +141,7 @@ func TestCallWithAndWithoutTask(t *testing.T) {
 
 func TestFastCallIsNoTask(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
+	kit := newKit(&mcpserver.Options{Tasks: &tasks.Options{StartAfter: time.Hour}})
 	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) { return question(ctx, s, "name") })
 	saw := &seen{first: make(chan struct{})}
 	c := connect(t, mcpclient.InProcess(kit), handlerOptions(mcpclient.Options{Tasks: true, OnTask: saw.look}))
@@ -331,7 +331,7 @@ func (n noting) Call(ctx context.Context, req peer.Message, res wire.Value, opts
 
 func TestTaskIsInvisibleToOtherCallers(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}})
+	kit := newKit(&mcpserver.Options{Tasks: &tasks.Options{StartAfter: -1, PollInterval: time.Millisecond}})
 	release := make(chan struct{})
 	job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		<-release
@@ -360,7 +360,7 @@ func TestTaskIsInvisibleToOtherCallers(t *testing.T) {
 
 func TestTaskHasMetadataOfCall(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
+	kit := newKit(&mcpserver.Options{Tasks: &tasks.Options{StartAfter: time.Hour}})
 	c := connect(t, validatedURL(t, streamable.NewHandler(kit, nil)), handlerOptions(mcpclient.Options{Tasks: true}))
 	var metas []mcp.RequestMeta
 	for _, support := range []mcp.TaskSupport{mcp.TaskSupportForbidden, mcp.TaskSupportOptional} {
@@ -487,7 +487,7 @@ func TestMessagesOfTaskPassOutgoing(t *testing.T) {
 	leaks.Check(t)
 	way := counted{mu: new(sync.Mutex), all: make(map[string]int)}
 	outgoing := func(out peer.Outbound) peer.Outbound { return counted{out, way.mu, way.all} }
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}, Outgoing: []func(peer.Outbound) peer.Outbound{outgoing}})
+	kit := newKit(&mcpserver.Options{Tasks: &tasks.Options{StartAfter: time.Hour}, Outgoing: []func(peer.Outbound) peer.Outbound{outgoing}})
 	job(kit, "job", mcp.TaskSupportOptional, reports)
 	hear := func(context.Context, *mcp.LoggingMessageNotification) error { return nil }
 	for _, to := range []mcpclient.Endpoint{mcpclient.InProcess(kit), validatedURL(t, streamable.NewHandler(kit, nil))} {
@@ -528,7 +528,7 @@ func TestInputRequestsOfTaskStayOpen(t *testing.T) {
 
 func TestCallCancelledBeforeItIsATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: time.Hour}})
+		kit := newKit(&mcpserver.Options{Tasks: &tasks.Options{StartAfter: time.Hour}})
 		over := false
 		job(kit, "job", mcp.TaskSupportOptional, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
 			<-ctx.Done()
@@ -547,7 +547,7 @@ func TestCallCancelledBeforeItIsATask(t *testing.T) {
 
 func TestForwardWaitsForTask(t *testing.T) {
 	leaks.Check(t)
-	kit := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Millisecond}})
+	kit := newKit(&mcpserver.Options{Tasks: &tasks.Options{StartAfter: -1, PollInterval: time.Millisecond}})
 	saw := &seen{until: "begun", first: make(chan struct{})}
 	job(kit, "job", mcp.TaskSupportRequired, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		err := s.ReportProgress(ctx, peer.Progress{Progress: 1, Message: "begun"})
@@ -754,7 +754,7 @@ func TestTaskOutlivesAnOutage(t *testing.T) {
 			{http.StatusBadRequest, time.Minute, false},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				s := newKit(&mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1, PollInterval: time.Second}})
+				s := newKit(&mcpserver.Options{Tasks: &tasks.Options{StartAfter: -1, PollInterval: time.Second}})
 				job(s, "job", mcp.TaskSupportRequired, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
 					return "done", sleepFor(ctx, 20*time.Second)
 				})

@@ -92,6 +92,6 @@
 //
 // Every resource that a client can use up is limited by default: the size of a message, the
 // requests in flight, subscriptions, queued events, rounds of questions, and tasks. See
-// [Options], [QuestionOptions], [TaskOptions], and the options of packages stdio, jsonrpc and
+// [Options], [QuestionOptions], and the options of packages stdio, jsonrpc and
 // streamable. Exceeding a limit is an error, or is logged if no caller waits.
 package mcpserver

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -155,7 +157,7 @@ func TestHooksAndObserversLeaveListsEncoded(t *testing.T) {
 		encoded bool
 	}{
 		"hooks":            {&mcpserver.Options{}, true},
-		"tasks":            {&mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}, true},
+		"tasks":            {&mcpserver.Options{Tasks: &tasks.Options{}}, true},
 		"observers":        {&mcpserver.Options{Middleware: []peer.Middleware{observer, observer}}, true},
 		"other middleware": {&mcpserver.Options{Middleware: []peer.Middleware{observer, func(next peer.Handler) peer.Handler { return peer.HandlerFunc(next.Handle) }}}, false},
 	} {

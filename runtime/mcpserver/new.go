@@ -64,7 +64,7 @@ func (s *Server) newRules() *rounds.Rules {
 	o := &s.opts.Questions
 	rules, err := rounds.New(rounds.Options{
 		Keys: o.SealKeys, Expiry: o.RoundTTL, MaxRounds: o.MaxRounds, MaxState: o.MaxState,
-		ServerName: s.info.Name, Logger: s.opts.Logger, Pick: s.pick, IsStateLocal: isStateLocal,
+		ServerName: s.info.Name, Logger: s.opts.Logger, Pick: s.pick, IsStateLocal: s.isStateLocal,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("mcpserver: %v", err))

@@ -154,7 +154,7 @@ func TestInvalidMethodsPanic(t *testing.T) {
 	s.Dispatcher()
 	require.ErrorContains(t, panicked(func() { mcpserver.HandleNotification(s, heard) }), "the server has begun to serve")
 
-	s = mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
+	s = mcpserver.New(info, &mcpserver.Options{Tasks: &tasks.Options{}})
 	require.ErrorContains(t, panicked(func() {
 		mcpserver.Handle(s, func(context.Context, *tasks.GetRequest) (*tasks.GetResult, error) { return nil, nil })
 	}), `"tasks/get": method already has a handler`)

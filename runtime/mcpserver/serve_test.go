@@ -18,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -559,7 +561,7 @@ func TestHandshakeMethodsCannotBeHandled(t *testing.T) {
 }
 
 func TestHeaderMismatchIsRejectedBeforeTask(t *testing.T) {
-	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: -1}})
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &tasks.Options{StartAfter: -1}})
 	mcpserver.AddTool(s, &mcp.Tool{Name: "q", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}},
 		func(context.Context, *mcp.ServerSession, struct {
 			Region string `json:"region" header:"Region"`

@@ -11,11 +11,11 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/capabilities"
+	"github.com/mcpwright/mcp/runtime/internal/extension"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -25,6 +25,7 @@ type Server struct {
 	info    mcp.Implementation
 	opts    Options
 	rules   *rounds.Rules
+	tasks   *extension.Tasks // or nil
 	catalog atomic.Pointer[catalog]
 
 	pages       pageCache
@@ -262,7 +263,7 @@ func (s *Server) announce(answer wire.Value) {
 	case *mcp.InitializeResult:
 		caps := &answer.Capabilities
 		caps.Extensions = maps.Clone(caps.Extensions)
-		delete(caps.Extensions, tasks.Name)
+		delete(caps.Extensions, extension.NameOfTasks)
 		if err := capabilities.EncodeExtensions(caps.Extensions, &caps.Extra); err != nil {
 			s.opts.Logger.Error("extensions not declared", "error", err)
 		}

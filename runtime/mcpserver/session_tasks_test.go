@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -22,7 +24,7 @@ const withTasks = "2025-11-25"
 
 // taskServer returns a server whose tool "wait" returns when a value is sent, and whose context
 // ends with the cause that is received.
-func taskServer(o *mcpserver.TaskOptions) (s *mcpserver.Server, proceed chan string, ended chan error) {
+func taskServer(o *tasks.Options) (s *mcpserver.Server, proceed chan string, ended chan error) {
 	s = mcpserver.New(info, &mcpserver.Options{Tasks: o, PageSize: 2})
 	proceed, ended = make(chan string), make(chan error, 1)
 	addTask(s, "wait", mcp.TaskSupportOptional, func(ctx context.Context, _ *mcp.ServerSession) (string, error) {
@@ -64,7 +66,7 @@ func relatedTask(of map[string]any) any {
 
 func TestSessionTasksAreDeclaredInTheirRevision(t *testing.T) {
 	inEveryRevision(t, func(t *testing.T, revision string) {
-		s, _, _ := taskServer(&mcpserver.TaskOptions{})
+		s, _, _ := taskServer(&tasks.Options{})
 		c := dial(t, s, revision)
 		var caps map[string]any
 		if handshakes(revision) {
@@ -89,7 +91,7 @@ func TestSessionTasksAreDeclaredInTheirRevision(t *testing.T) {
 }
 
 func TestSessionTasksAreNotDeclaredWithoutTools(t *testing.T) {
-	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &tasks.Options{}})
 	addTask(s, "plain", mcp.TaskSupportForbidden, nilTool)
 	c := dial(t, s, withTasks)
 	res := c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
@@ -101,7 +103,7 @@ func TestSessionTasksAreNotDeclaredWithoutTools(t *testing.T) {
 func nilTool(context.Context, *mcp.ServerSession) (string, error) { return "", nil }
 
 func TestSessionTask(t *testing.T) {
-	s, proceed, _ := taskServer(&mcpserver.TaskOptions{PollInterval: 30 * time.Millisecond})
+	s, proceed, _ := taskServer(&tasks.Options{PollInterval: 30 * time.Millisecond})
 	c := connect(t, s, withTasks)
 	task := c.begin("wait", `{"ttl":60000}`)
 	require.Equal(t, "working", task["status"])
@@ -141,21 +143,21 @@ func TestSessionTask(t *testing.T) {
 }
 
 func TestSessionTaskTTLIsBounded(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{TTL: time.Minute})
+	s, _, _ := taskServer(&tasks.Options{TTL: time.Minute})
 	c := connect(t, s, withTasks)
 	for ttl, want := range map[string]any{
 		`{}`: 60000., `{"ttl":5000}`: 5000., `{"ttl":9223372036854775807}`: 60000., `{"ttl":0}`: 1000., `{"ttl":-5}`: 1000.,
 	} {
 		require.Equal(t, want, c.begin("wait", ttl)["ttl"], ttl)
 	}
-	unlimited, _, _ := taskServer(&mcpserver.TaskOptions{TTL: -1})
+	unlimited, _, _ := taskServer(&tasks.Options{TTL: -1})
 	c = connect(t, unlimited, withTasks)
 	require.Nil(t, c.begin("wait", `{}`)["ttl"])
 	require.EqualValues(t, 5000, c.begin("wait", `{"ttl":5000}`)["ttl"])
 }
 
 func TestSessionTaskSupport(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{})
+	s, _, _ := taskServer(&tasks.Options{})
 	addTask(s, "required", mcp.TaskSupportRequired, nilTool)
 	addTask(s, "forbidden", mcp.TaskSupportForbidden, nilTool)
 	addTask(s, "optional", mcp.TaskSupportOptional, nilTool)
@@ -173,7 +175,7 @@ func TestSessionTaskSupport(t *testing.T) {
 }
 
 func TestFailedSessionTasks(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{})
+	s, _, _ := taskServer(&tasks.Options{})
 	addTask(s, "error", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) {
 		return "", mcpserver.Errorf("no paper")
 	})
@@ -200,7 +202,7 @@ func TestFailedSessionTasks(t *testing.T) {
 }
 
 func TestCancelledSessionTask(t *testing.T) {
-	s, _, ended := taskServer(&mcpserver.TaskOptions{})
+	s, _, ended := taskServer(&tasks.Options{})
 	c := connect(t, s, withTasks)
 	task := c.begin("wait", `{}`)
 	id := c.start("tasks/result", of(task))
@@ -213,7 +215,7 @@ func TestCancelledSessionTask(t *testing.T) {
 }
 
 func TestSessionTasksAreListedInOrder(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{})
+	s, _, _ := taskServer(&tasks.Options{})
 	c := connect(t, s, withTasks)
 	require.Equal(t, []any{}, c.call("tasks/list", `{}`)["tasks"])
 	var want, have []any
@@ -238,7 +240,7 @@ func TestSessionTasksAreListedInOrder(t *testing.T) {
 }
 
 func TestSessionTasksBelongToTheirSession(t *testing.T) {
-	s, _, ended := taskServer(&mcpserver.TaskOptions{})
+	s, _, ended := taskServer(&tasks.Options{})
 	c, other := connect(t, s, withTasks), connect(t, s, withTasks)
 	task := c.begin("wait", `{}`)
 	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
@@ -251,7 +253,7 @@ func TestSessionTasksBelongToTheirSession(t *testing.T) {
 }
 
 func TestExpiredSessionTask(t *testing.T) {
-	s, _, ended := taskServer(&mcpserver.TaskOptions{TTL: 20 * time.Millisecond})
+	s, _, ended := taskServer(&tasks.Options{TTL: 20 * time.Millisecond})
 	c := connect(t, s, withTasks)
 	task := c.begin("wait", `{}`)
 	c.refused("tasks/result", of(task), mcp.CodeInvalidParams)
@@ -260,7 +262,7 @@ func TestExpiredSessionTask(t *testing.T) {
 }
 
 func TestSessionTasksAreLimited(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{MaxTasksPerPrincipal: 2})
+	s, _, _ := taskServer(&tasks.Options{MaxTasksPerPrincipal: 2})
 	c := connect(t, s, withTasks)
 	c.begin("wait", `{}`)
 	c.begin("wait", `{}`)
@@ -269,7 +271,7 @@ func TestSessionTasksAreLimited(t *testing.T) {
 }
 
 // stuckServer returns a server with a tool whose handler ignores its context.
-func stuckServer(t *testing.T, o *mcpserver.TaskOptions) (s *mcpserver.Server, proceed chan string) {
+func stuckServer(t *testing.T, o *tasks.Options) (s *mcpserver.Server, proceed chan string) {
 	s, proceed = mcpserver.New(info, &mcpserver.Options{Tasks: o}), make(chan string)
 	addTask(s, "stuck", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return <-proceed, nil })
 	t.Cleanup(func() { close(proceed) })
@@ -279,7 +281,7 @@ func stuckServer(t *testing.T, o *mcpserver.TaskOptions) (s *mcpserver.Server, p
 func TestStuckHandlersOfSessionTasksAreCounted(t *testing.T) {
 	const stuck = `{"name":"stuck","task":{}}`
 	t.Run("cancelled", func(t *testing.T) {
-		s, proceed := stuckServer(t, &mcpserver.TaskOptions{MaxTasksPerPrincipal: 1})
+		s, proceed := stuckServer(t, &tasks.Options{MaxTasksPerPrincipal: 1})
 		c := connect(t, s, withTasks)
 		first := c.begin("stuck", `{}`)
 		c.call("tasks/cancel", of(first))
@@ -290,7 +292,7 @@ func TestStuckHandlersOfSessionTasksAreCounted(t *testing.T) {
 		c.refused("tasks/get", of(first), mcp.CodeInvalidParams)
 	})
 	t.Run("expired", func(t *testing.T) {
-		s, proceed := stuckServer(t, &mcpserver.TaskOptions{MaxTasksPerPrincipal: 1, TTL: time.Millisecond})
+		s, proceed := stuckServer(t, &tasks.Options{MaxTasksPerPrincipal: 1, TTL: time.Millisecond})
 		c := connect(t, s, withTasks)
 		c.refused("tasks/result", of(c.begin("stuck", `{}`)), mcp.CodeInvalidParams) // when it has expired
 		c.refused("tools/call", stuck, mcp.CodeInternal)
@@ -315,7 +317,7 @@ func (c *client) untilAccepted(params string) {
 }
 
 func TestDeliveredSessionTasksMakeRoom(t *testing.T) {
-	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{MaxTasksPerPrincipal: 2}})
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &tasks.Options{MaxTasksPerPrincipal: 2}})
 	addTask(s, "quick", mcp.TaskSupportRequired, nilTool)
 	c := connect(t, s, withTasks)
 	unread := c.begin("quick", `{}`)
@@ -330,7 +332,7 @@ func TestDeliveredSessionTasksMakeRoom(t *testing.T) {
 }
 
 func TestTenThousandSessionTasks(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{MaxTasks: -1, MaxTasksPerPrincipal: -1})
+	s, _, _ := taskServer(&tasks.Options{MaxTasks: -1, MaxTasksPerPrincipal: -1})
 	c := connect(t, s, withTasks)
 	const n = 10_000
 	for range n {
@@ -370,7 +372,7 @@ func askName(ctx context.Context, s *mcp.ServerSession) (string, error) {
 }
 
 func TestSessionTaskAsksQuestions(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{})
+	s, _, _ := taskServer(&tasks.Options{})
 	addTask(s, "ask", mcp.TaskSupportRequired, askName)
 	c := dial(t, s, withTasks)
 	c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
@@ -395,7 +397,7 @@ func TestSessionTaskAsksQuestions(t *testing.T) {
 }
 
 func TestLatestRequestForResultReceivesQuestions(t *testing.T) {
-	s, _, _ := taskServer(&mcpserver.TaskOptions{})
+	s, _, _ := taskServer(&tasks.Options{})
 	addTask(s, "ask", mcp.TaskSupportRequired, askName)
 	c := dial(t, s, withTasks)
 	c.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
@@ -442,7 +444,7 @@ func (c *client) cancelled(id string) {
 }
 
 func TestProgressOfSessionTask(t *testing.T) {
-	s, proceed, _ := taskServer(&mcpserver.TaskOptions{})
+	s, proceed, _ := taskServer(&tasks.Options{})
 	reported := make(chan error, 2)
 	addTask(s, "steps", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		reported <- s.ReportProgress(ctx, peer.Progress{Progress: 1, Message: "half way"})
@@ -466,7 +468,7 @@ func TestProgressOfSessionTask(t *testing.T) {
 
 func TestProgramHandlesTasksItself(t *testing.T) {
 	s := mcpserver.New(info, &mcpserver.Options{
-		Tasks: &mcpserver.TaskOptions{}, Capabilities: mcp.ServerCapabilities{Tasks: &mcp.ServerTasksCapability{}},
+		Tasks: &tasks.Options{}, Capabilities: mcp.ServerCapabilities{Tasks: &mcp.ServerTasksCapability{}},
 	})
 	mcpserver.Handle(s, func(context.Context, *mcp.GetTaskRequest) (*mcp.GetTaskResult, error) {
 		return nil, errors.New("own handler")
@@ -477,7 +479,7 @@ func TestProgramHandlesTasksItself(t *testing.T) {
 func TestSessionTasksKeepToBudget(t *testing.T) {
 	b := budget.New(&budget.Options{MaxBytes: 4 << 20})
 	var o mcpserver.Options
-	o.Tasks = &mcpserver.TaskOptions{}
+	o.Tasks = &tasks.Options{}
 	o.Stdio.JSONRPC.Budget = b
 	s := mcpserver.New(info, &o)
 	addTask(s, "big", mcp.TaskSupportOptional, func(context.Context, *mcp.ServerSession) (string, error) { return strings.Repeat("x", 4<<20), nil })

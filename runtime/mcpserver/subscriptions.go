@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/extension"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
@@ -71,8 +72,8 @@ func (s *Server) newStream(ctx context.Context, id mcp.RequestID, want *mcp.Subs
 	if n := len(want.ResourceSubscriptions); n > s.opts.MaxSubscriptions {
 		return nil, limitExceeded("A subscription may not name more than %d resources", s.opts.MaxSubscriptions)
 	}
-	if _, asks := want.Extra["taskIds"]; asks && s.opts.Tasks != nil {
-		if err := requireTaskExtension(ctx, mcp.MethodSubscriptionsListen); err != nil {
+	if _, asks := want.Extra["taskIds"]; asks && s.tasks != nil {
+		if err := extension.RequireTasks(ctx, mcp.MethodSubscriptionsListen); err != nil {
 			return nil, err
 		}
 	}

@@ -156,7 +156,7 @@ func (s *Server) completeTool(t *tool, handled bool) (_ *tool, err error) {
 	if !handled {
 		return nil, errNoHandler
 	}
-	t.legacyExecution = s.opts.Capabilities.Tasks != nil || s.opts.Tasks != nil
+	t.legacyExecution = s.opts.Capabilities.Tasks != nil || s.tasks != nil
 	if t.Tool, err = cloneTool(t.Tool); err != nil {
 		return nil, err
 	}

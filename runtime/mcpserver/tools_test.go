@@ -583,8 +583,9 @@ func listed(c *client, method, member, key string) (names []string) {
 
 func TestTaskSupportIsListedForTaskClients(t *testing.T) {
 	declared := mcp.ServerCapabilities{Tasks: &mcp.ServerTasksCapability{}}
-	for _, opts := range []*mcpserver.Options{{}, {Tasks: &mcpserver.TaskOptions{}}, {Capabilities: declared}} {
-		listed := opts.Tasks != nil || opts.Capabilities.Tasks != nil
+	none := (*tasks.Options)(nil)
+	for _, opts := range []*mcpserver.Options{{}, {Tasks: none}, {Tasks: &tasks.Options{}}, {Capabilities: declared}} {
+		listed := opts.Tasks != nil && opts.Tasks != none || opts.Capabilities.Tasks != nil
 		s := mcpserver.New(info, opts)
 		tool := &mcp.Tool{Name: "job", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportRequired}}
 		mcpserver.AddTool(s, tool, func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil })
@@ -597,7 +598,7 @@ func TestTaskSupportIsListedForTaskClients(t *testing.T) {
 
 func TestTasksAreDeclared(t *testing.T) {
 	s := mcpserver.New(info, &mcpserver.Options{
-		Tasks: &mcpserver.TaskOptions{}, Extensions: map[string]json.RawMessage{"com.example/x": nil},
+		Tasks: &tasks.Options{}, Extensions: map[string]json.RawMessage{"com.example/x": nil},
 	})
 	own, all := map[string]any{"com.example/x": map[string]any{}}, map[string]any{"com.example/x": map[string]any{}, tasks.Name: map[string]any{}}
 	discovered := connect(t, s, modern).call("server/discover", `{}`)
@@ -607,6 +608,6 @@ func TestTasksAreDeclared(t *testing.T) {
 }
 
 func TestTaskNotificationsRequireExtension(t *testing.T) {
-	s := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}})
+	s := mcpserver.New(info, &mcpserver.Options{Tasks: &tasks.Options{}})
 	connect(t, s, modern).refused("subscriptions/listen", `{"notifications":{"taskIds":["a"]}}`, mcp.CodeMissingRequiredClientCapability)
 }

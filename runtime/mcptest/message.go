@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/generated/tasks"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -91,7 +91,7 @@ func (m message) hasResponse(raw []byte) bool {
 func nameOf(method string, params map[string]json.RawMessage) *string {
 	member := ""
 	switch method {
-	case tasks.MethodGet, tasks.MethodUpdate, tasks.MethodCancel:
+	case tasks.MethodGetTask, tasks.MethodUpdateTask, tasks.MethodCancelTask:
 		member = "taskId"
 	default:
 		if info := mcp.MethodByName(method); info != nil {

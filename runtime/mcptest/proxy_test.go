@@ -242,7 +242,7 @@ func TestListedToolsNeedNoFurtherList(t *testing.T) {
 }
 
 func TestHeaderRepeatsTheTaskID(t *testing.T) {
-	h := streamable.NewHandler(mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{}}), nil)
+	h := streamable.NewHandler(mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{Tasks: &tasks.Options{}}), nil)
 	t.Cleanup(func() { h.Close() })
 	client := mcptest.Client{Capabilities: &mcp.ClientCapabilities{Extensions: map[string]map[string]json.RawMessage{tasks.Name: {}}}}
 	c := client.Connect(t, mcptest.HTTP(h), mcp.Revision20260728)

@@ -19,6 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
@@ -138,7 +140,7 @@ func (f *fleet) add(change func(i int, o *scale.Options)) *replica {
 func newServer(i int, r *replica) *mcpserver.Server {
 	s := mcpserver.New(mcp.Implementation{Name: "test", Version: "1"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
-		Tasks:        &mcpserver.TaskOptions{StartAfter: -1, NewID: r.node.NewTaskID, Table: r.engine},
+		Tasks:        &tasks.Options{StartAfter: -1, NewID: r.node.NewTaskID, Table: r.engine},
 		Logger:       slog.New(slog.DiscardHandler), Questions: mcpserver.QuestionOptions{SealKeys: keys},
 	})
 	type input struct {

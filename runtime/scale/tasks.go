@@ -7,7 +7,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// NewTaskID returns the id of a new task. It is for the field NewID of mcpserver.TaskOptions: other
+// NewTaskID returns the id of a new task. It is for the field NewID of tasks.Options: other
 // replicas forward requests for the task to this one, in stateless revisions. In a session, they are
 // forwarded to the owner of the session.
 func (n *Node) NewTaskID() string { return newSessionID(n.keys, taskPurpose, n.tag) }

@@ -1,11 +1,12 @@
-// Package tasks has the messages of the extension "io.modelcontextprotocol/tasks" of
-// revision 2026-07-28. With this extension, a server may respond to a tool call with a
-// task instead of a result. The client then polls the task until the task is finished.
+// Package tasks lets calls of a server's tools continue as tasks, and has the messages of the
+// extension "io.modelcontextprotocol/tasks" of revision 2026-07-28. With this extension, a server may
+// respond to a tool call with a task instead of a result. The client then polls the task until the
+// task is finished.
 //
-// Packages mcpserver and mcpclient do that themselves. A server sets the time after
-// which a call continues as a task:
+// [Options] are an option of a server. They set the time after which a call continues as a
+// task:
 //
-//	server := mcpserver.New(info, &mcpserver.Options{Tasks: &mcpserver.TaskOptions{StartAfter: 2 * time.Second}})
+//	server := mcpserver.New(info, &mcpserver.Options{Tasks: &tasks.Options{StartAfter: 2 * time.Second}})
 //	mcpserver.AddTool(server, &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}, render)
 //
 // A client with the option Tasks calls such a tool like any other. Programs that handle
@@ -15,8 +16,8 @@
 //
 // [FromResult] returns the task in the response, with times and durations.
 //
-// The tasks of revision 2025-11-25 are not compatible with this extension. Their
-// messages are in package mcp.
+// The tasks of revision 2025-11-25 are not compatible with this extension. Their messages are
+// in package mcp. [Options] enable them too, and [Ask] asks the user with such a task.
 package tasks
 
 import (
@@ -103,7 +104,7 @@ func (t *Task) Finished() bool {
 
 // FromResult returns the task in the result of a GetRequest. It returns an error if a time is not valid.
 func FromResult(r *GetResult) (*Task, error) {
-	t, err := newTask(r.TaskID, r.Status, r.StatusMessage, r.CreatedAt, r.LastUpdatedAt, r.TTLMs, r.PollIntervalMs)
+	t, err := parseTask(r.TaskID, r.Status, r.StatusMessage, r.CreatedAt, r.LastUpdatedAt, r.TTLMs, r.PollIntervalMs)
 	if err == nil {
 		t.InputRequests, t.Result, t.Error, t.Extra = r.InputRequests, r.Result, r.ErrorValue, r.Extra
 	}
@@ -113,14 +114,14 @@ func FromResult(r *GetResult) (*Task, error) {
 // FromCreateResult returns the task in the result of the request that created it. It returns an error if a
 // time is not valid.
 func FromCreateResult(r *CreateResult) (*Task, error) {
-	t, err := newTask(r.TaskID, r.Status, r.StatusMessage, r.CreatedAt, r.LastUpdatedAt, r.TTLMs, r.PollIntervalMs)
+	t, err := parseTask(r.TaskID, r.Status, r.StatusMessage, r.CreatedAt, r.LastUpdatedAt, r.TTLMs, r.PollIntervalMs)
 	if err == nil {
 		t.Extra = r.Extra
 	}
 	return t, err
 }
 
-func newTask(id string, status generated.TaskStatus, message, created, updated string, ttl, poll *int64) (*Task, error) {
+func parseTask(id string, status generated.TaskStatus, message, created, updated string, ttl, poll *int64) (*Task, error) {
 	t := &Task{ID: id, Status: mcp.TaskStatus(status), StatusMessage: message, TTL: duration(ttl, -1), PollInterval: duration(poll, 0)}
 	var err, wrong error
 	t.CreatedAt, err = time.Parse(time.RFC3339Nano, created)

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/redis/rueidis"
@@ -291,7 +293,7 @@ const (
 func (r *replica) newServer(node *scale.Node, shared engine.Table, bus mcpserver.Bus, logger *slog.Logger) *mcpserver.Server {
 	s := mcpserver.New(mcp.Implementation{Name: "chaos", Version: "1"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}}, Bus: bus, Logger: logger,
-		Tasks: &mcpserver.TaskOptions{
+		Tasks: &tasks.Options{
 			StartAfter: -1, TTL: r.Idle, PollInterval: 200 * time.Millisecond, MaxTasksPerPrincipal: -1, MaxTasks: -1, NewID: node.NewTaskID, Table: shared, Lease: r.Lease,
 		},
 		Questions: mcpserver.QuestionOptions{SealKeys: keys},

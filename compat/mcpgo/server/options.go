@@ -7,6 +7,8 @@ import (
 	"log"
 	"log/slog"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -74,7 +76,7 @@ func WithResourceCompletionProvider(provider ResourceCompletionProvider) ServerO
 func WithTaskCapabilities(list, cancel, toolCallTasks bool) ServerOption {
 	return func(s *MCPServer) {
 		if toolCallTasks {
-			s.opts.Tasks = new(mcpserver.TaskOptions)
+			s.opts.Tasks = new(tasks.Options)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
 type scene struct {
@@ -29,7 +30,7 @@ func render(ctx context.Context, s *mcp.ServerSession, in scene) (string, error)
 
 func main() {
 	server := mcpserver.New(mcp.Implementation{Name: "studio", Version: "1.0.0"}, &mcpserver.Options{
-		Tasks: &mcpserver.TaskOptions{StartAfter: 2 * time.Second},
+		Tasks: &tasks.Options{StartAfter: 2 * time.Second},
 	})
 	mcpserver.AddTool(server, &mcp.Tool{
 		Name:        "render",

@@ -17,6 +17,8 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/streamable"
@@ -67,10 +69,10 @@ func newHandler(n int) (http.Handler, func(context.Context), error) {
 }
 
 // newServer returns the server with all tools, resources and prompts of the suite.
-func newServer(tasks *mcpserver.TaskOptions, all *replicas) *mcpserver.Server {
+func newServer(long *tasks.Options, all *replicas) *mcpserver.Server {
 	server := mcpserver.New(mcp.Implementation{Name: "conformance", Version: "1.0.0"}, &mcpserver.Options{
 		Capabilities: mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
-		Tasks:        tasks,
+		Tasks:        long,
 	})
 	addTools(server)
 	all.add(server)

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/tasks"
+
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 )
 
 // taskOptions make calls tasks early, so that the suite does not wait long.
-var taskOptions = &mcpserver.TaskOptions{StartAfter: 100 * time.Millisecond, PollInterval: 100 * time.Millisecond}
+var taskOptions = &tasks.Options{StartAfter: 100 * time.Millisecond, PollInterval: 100 * time.Millisecond}
 
 // long is the duration of work that becomes a task.
 const long = 300 * time.Millisecond

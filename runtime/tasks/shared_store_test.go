@@ -1,4 +1,4 @@
-package taskstore_test
+package tasks
 
 import (
 	"bytes"
@@ -21,8 +21,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/engine/enginetest"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
-	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -30,11 +28,11 @@ const lease = 8 * time.Second
 
 // process is a store with its own connection to the engine.
 type process struct {
-	*taskstore.Shared
+	*sharedStore
 	t        *testing.T
 	down     atomic.Bool            // the engine cannot be reached
 	afterPut atomic.Pointer[func()] // called once, after the next record of a task was written; the response is lost
-	opts     taskstore.Options
+	opts     storeOptions
 	mu       sync.Mutex // guards restored
 	restored []*restoredRun
 }
@@ -78,17 +76,17 @@ var secret = [][]byte{[]byte("a secret of at least 32 bytes....")}
 
 // newProcess returns a process that shares tasks in an engine. It is shut down at the end.
 func newProcess(t *testing.T, shared engine.Table) *process {
-	p := &process{t: t, opts: taskstore.Options{
+	p := &process{t: t, opts: storeOptions{
 		Budget: budget.Default(), TTL: time.Hour, PollInterval: time.Second, Quota: limit.NewQuota(100, 2),
 	}}
 	quiet := slog.New(slog.DiscardHandler)
 	worker, err := taskrecords.NewWorker(taskrecords.Options{Table: table{shared, p}, Keys: secret, Lease: lease, Logger: quiet})
 	require.NoError(t, err)
-	p.Shared = taskstore.NewShared(taskstore.SharedOptions{Options: p.opts, Worker: worker, Logger: quiet, Restore: p.restore})
+	p.sharedStore = newSharedStore(sharedOptions{storeOptions: p.opts, Worker: worker, Logger: quiet, Restore: p.restore})
 	return p
 }
 
-func (p *process) restore(_ context.Context, request json.RawMessage) (taskstore.Run, error) {
+func (p *process) restore(_ context.Context, request json.RawMessage) (activeRun, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := &restoredRun{newFakeRun(), string(request)}
@@ -105,7 +103,7 @@ func (p *process) add(owner string) (id string, run *fakeRun) {
 }
 
 // get returns a task that exists.
-func (p *process) get(owner, id string) *tasks.Task {
+func (p *process) get(owner, id string) *Task {
 	task, err := p.Get(p.t.Context(), owner, id)
 	require.NoError(p.t, err)
 	require.NotNil(p.t, task)
@@ -134,7 +132,7 @@ func TestAnyProcessHasATask(t *testing.T) {
 		time.Sleep(lease / 2)
 		synctest.Wait()
 		require.Equal(t, "half way", b.get("ann", id).StatusMessage)
-		run.finish(taskstore.Outcome{Result: json.RawMessage(`{"a":1}`)})
+		run.finish(runOutcome{Result: json.RawMessage(`{"a":1}`)})
 		for _, p := range []*process{a, b} {
 			seen := p.get("ann", id)
 			require.Equal(t, mcp.TaskStatusCompleted, seen.Status)
@@ -183,7 +181,7 @@ func TestQuestionOutlivesItsProcess(t *testing.T) {
 		_, err = b.Update(t.Context(), "ann", id, mcp.InputResponses{"2.three": roots})
 		require.NoError(t, err)
 		require.Equal(t, mcp.InputResponses{"three": roots}, b.restored[1].resume[0])
-		b.restored[1].finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		b.restored[1].finish(runOutcome{Result: json.RawMessage(`{}`)})
 		a.down.Store(false)
 		require.Equal(t, mcp.TaskStatusCompleted, a.get("ann", id).Status)
 	})
@@ -205,7 +203,7 @@ func TestTaskContinuesInOneProcess(t *testing.T) {
 		all.Wait()
 		continued := append(a.restored, b.restored...)
 		require.Len(t, continued, 1)
-		continued[0].finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		continued[0].finish(runOutcome{Result: json.RawMessage(`{}`)})
 		require.Equal(t, mcp.TaskStatusCompleted, b.get("ann", id).Status)
 	})
 }
@@ -229,7 +227,7 @@ func TestTaskOfAGoneProcessFails(t *testing.T) {
 		a.down.Store(false)
 		time.Sleep(lease / 2)
 		synctest.Wait()
-		require.ErrorIs(t, run.ended, taskstore.ErrCancelled, "the process notices that the task was given up")
+		require.ErrorIs(t, run.ended, errCancelled, "the process notices that the task was given up")
 		require.Equal(t, mcp.TaskStatusFailed, a.get("ann", id).Status)
 	})
 }
@@ -243,7 +241,7 @@ func TestOutageOfTheEngineFailsNoTask(t *testing.T) {
 		_, err := b.Get(t.Context(), "ann", id)
 		require.ErrorIs(t, err, errDown)
 		require.Equal(t, mcp.TaskStatusWorking, a.get("ann", id).Status, "its process needs no engine to return it")
-		run.outcomes <- taskstore.Outcome{Result: json.RawMessage(`{}`)}
+		run.outcomes <- runOutcome{Result: json.RawMessage(`{}`)}
 		time.Sleep(time.Minute)
 		require.Equal(t, mcp.TaskStatusWorking, a.get("ann", id).Status, "the result is not stored yet")
 		b.down.Store(false)
@@ -264,12 +262,12 @@ func TestCancelReachesTheProcess(t *testing.T) {
 		require.Equal(t, mcp.TaskStatusCancelled, b.get("ann", id).Status)
 		time.Sleep(lease / 2)
 		synctest.Wait()
-		require.ErrorIs(t, run.ended, taskstore.ErrCancelled)
+		require.ErrorIs(t, run.ended, errCancelled)
 		require.Equal(t, mcp.TaskStatusCancelled, a.get("ann", id).Status, "the outcome of the run is dropped")
 		id, run = a.add("ann")
 		_, err = a.Cancel(t.Context(), "ann", id)
 		require.NoError(t, err)
-		require.ErrorIs(t, run.ended, taskstore.ErrCancelled, "in its own process at once")
+		require.ErrorIs(t, run.ended, errCancelled, "in its own process at once")
 	})
 }
 
@@ -285,7 +283,7 @@ func TestRepliesOfTheEngineAreLost(t *testing.T) {
 				require.NoError(t, err)
 				next := b.restored[len(b.restored)-1]
 				require.Equal(t, mcp.InputResponses{"one": roots}, next.resume[0])
-				next.finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+				next.finish(runOutcome{Result: json.RawMessage(`{}`)})
 				time.Sleep(time.Second)
 				require.Equal(t, mcp.TaskStatusCompleted, a.get("", id).Status)
 			}
@@ -308,7 +306,7 @@ func TestQuestionWhoseReplyIsLateIsAskedOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, mcp.TaskStatusWorking, a.get("ann", id).Status, "the question is not asked again")
 		require.Len(t, a.restored, 1)
-		a.restored[0].finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		a.restored[0].finish(runOutcome{Result: json.RawMessage(`{}`)})
 		time.Sleep(time.Second)
 		require.Equal(t, mcp.TaskStatusCompleted, a.get("ann", id).Status)
 	})
@@ -337,13 +335,13 @@ func TestShutdownKeepsQuestionsAndFailsRuns(t *testing.T) {
 		run.finish(asks("one"))
 		works, run := a.add("bob")
 		require.NoError(t, a.Shutdown(t.Context()))
-		require.ErrorIs(t, run.ended, taskstore.ErrShutdown)
+		require.ErrorIs(t, run.ended, errShutdown)
 		failed := b.get("bob", works)
 		require.Equal(t, mcp.TaskStatusFailed, failed.Status)
 		require.Contains(t, failed.Error.Message, "server was shut down")
 		require.Equal(t, mcp.TaskStatusInputRequired, b.get("ann", waits).Status)
 		_, err := a.Update(t.Context(), "ann", waits, mcp.InputResponses{"1.one": roots})
-		require.ErrorIs(t, err, taskstore.ErrShutdown)
+		require.ErrorIs(t, err, errShutdown)
 		_, err = b.Update(t.Context(), "ann", waits, mcp.InputResponses{"1.one": roots})
 		require.NoError(t, err)
 		require.Len(t, b.restored, 1)
@@ -358,7 +356,7 @@ func TestStoredTaskExpires(t *testing.T) {
 		id, run := a.add("ann")
 		time.Sleep(time.Hour + time.Second)
 		synctest.Wait()
-		require.ErrorIs(t, run.ended, taskstore.ErrExpired)
+		require.ErrorIs(t, run.ended, errExpired)
 		seen, err := b.Get(t.Context(), "ann", id)
 		require.NoError(t, err)
 		require.Nil(t, seen)
@@ -370,7 +368,7 @@ func TestOutcomeThatIsTooLargeFails(t *testing.T) {
 	withProcesses(t, new(engine.Memory), func(t *testing.T, a, b *process) {
 		id, run := a.add("ann")
 		large := `{"a":"` + string(bytes.Repeat([]byte("a"), taskrecords.MaxSize)) + `"}`
-		run.finish(taskstore.Outcome{Result: json.RawMessage(large)})
+		run.finish(runOutcome{Result: json.RawMessage(large)})
 		seen := b.get("ann", id)
 		require.Equal(t, mcp.TaskStatusFailed, seen.Status)
 		require.Contains(t, seen.Error.Message, "too large")
@@ -396,7 +394,7 @@ func TestRecordsOfTasksAreSealed(t *testing.T) {
 	seen := &spy{Table: new(engine.Memory), written: make(map[string][]byte)}
 	withProcesses(t, seen, func(t *testing.T, a, b *process) {
 		id, run := a.add("ann")
-		run.finish(taskstore.Outcome{Error: &wire.ErrorObject{Code: 1, Message: "a readable text"}})
+		run.finish(runOutcome{Error: &wire.ErrorObject{Code: 1, Message: "a readable text"}})
 		key := ""
 		for k, data := range seen.written {
 			require.NotContains(t, k, id)

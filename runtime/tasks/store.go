@@ -1,6 +1,4 @@
-// Package taskstore stores the tasks of a server: calls that continue after their request was
-// answered, and their results.
-package taskstore
+package tasks
 
 import (
 	"context"
@@ -12,12 +10,11 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Options configure a store. There are no defaults.
-type Options struct {
+// storeOptions configure a store. There are no defaults.
+type storeOptions struct {
 	// TTL is how long a task is stored after its creation; negative means forever.
 	// PollInterval is sent to clients.
 	TTL, PollInterval time.Duration
@@ -30,17 +27,17 @@ type Options struct {
 }
 
 var (
-	// ErrExpired is the cause of the end of a task whose TTL has passed.
-	ErrExpired = errors.New("task has expired")
-	// ErrCancelled is the cause of the end of a task that its client has cancelled.
-	ErrCancelled = errors.New("task was cancelled by its client")
-	// ErrShutdown is the cause of the end of all tasks when the store is shut down.
-	ErrShutdown = errors.New("server is shutting down")
+	// errExpired is the cause of the end of a task whose TTL has passed.
+	errExpired = errors.New("task has expired")
+	// errCancelled is the cause of the end of a task that its client has cancelled.
+	errCancelled = errors.New("task was cancelled by its client")
+	// errShutdown is the cause of the end of all tasks when the store is shut down.
+	errShutdown = errors.New("server is shutting down")
 )
 
-// Store contains tasks by id. It is safe for concurrent use.
-type Store struct {
-	opts Options
+// localStore contains tasks by id. It is safe for concurrent use.
+type localStore struct {
+	opts storeOptions
 	runs sync.WaitGroup // the active runs
 
 	mu     sync.Mutex // no other lock is taken while it is held, except for the lock of the quota
@@ -48,17 +45,17 @@ type Store struct {
 	closed bool
 }
 
-// New returns an empty store.
-func New(o Options) *Store {
+// newLocalStore returns an empty store.
+func newLocalStore(o storeOptions) *localStore {
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
-	return &Store{opts: o, tasks: make(map[string]*task)}
+	return &localStore{opts: o, tasks: make(map[string]*task)}
 }
 
 // Add stores a task for an active run and returns it, or nil if a limit is reached. The request has
 // size bytes. The store then owns the run, and ends it with the task.
-func (t *Store) Add(owner string, run Run, size int) *tasks.Task {
+func (t *localStore) Add(owner string, run activeRun, size int) *Task {
 	x := newTask(&t.opts, owner, run)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,9 +76,9 @@ func (t *Store) Add(owner string, run Run, size int) *tasks.Task {
 }
 
 // newTask returns a task for an active run.
-func newTask(o *Options, owner string, run Run) *task {
+func newTask(o *storeOptions, owner string, run activeRun) *task {
 	now := time.Now()
-	return &task{owner: owner, run: run, Task: tasks.Task{
+	return &task{owner: owner, run: run, Task: Task{
 		ID: o.NewID(), Status: mcp.TaskStatusWorking, CreatedAt: now, LastUpdatedAt: now,
 		TTL: o.TTL, PollInterval: o.PollInterval,
 	}}
@@ -97,7 +94,7 @@ func quotaOwner(owner string) any {
 
 // waitForRun starts a goroutine that waits for the end of a run and updates its task. The
 // caller holds t.mu.
-func (t *Store) waitForRun(x *task) {
+func (t *localStore) waitForRun(x *task) {
 	run := x.run
 	t.runs.Go(func() { // ends with the run
 		out := run.Wait()
@@ -114,7 +111,7 @@ var errTooLarge = &wire.ErrorObject{Code: mcp.CodeInternal, Message: "The result
 
 // keep counts the result of a task in the budget in place of its request. If that fails, it returns
 // an error as the outcome. The caller holds t.mu.
-func (t *Store) keep(x *task, out Outcome) Outcome {
+func (t *localStore) keep(x *task, out runOutcome) runOutcome {
 	switch {
 	case x.Finished():
 		x.held.Release()
@@ -124,20 +121,20 @@ func (t *Store) keep(x *task, out Outcome) Outcome {
 	}
 	var err error
 	if x.held, err = t.opts.Budget.Resize(x.held, x.owner, len(out.Result)); err != nil {
-		return Outcome{Error: errTooLarge}
+		return runOutcome{Error: errTooLarge}
 	}
 	return out
 }
 
 // Len returns the number of stored tasks.
-func (t *Store) Len() int {
+func (t *localStore) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.tasks)
 }
 
 // find returns a task of the owner, or nil. The caller holds t.mu.
-func (t *Store) find(owner, id string) *task {
+func (t *localStore) find(owner, id string) *task {
 	if x := t.tasks[id]; x != nil && x.owner == owner {
 		return x
 	}
@@ -145,7 +142,7 @@ func (t *Store) find(owner, id string) *task {
 }
 
 // Get returns a copy of a task of the owner, or nil if there is none.
-func (t *Store) Get(owner, id string) *tasks.Task {
+func (t *localStore) Get(owner, id string) *Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if x := t.find(owner, id); x != nil {
@@ -156,7 +153,7 @@ func (t *Store) Get(owner, id string) *tasks.Task {
 
 // Update passes responses to the questions of a task. The task continues when none is left.
 // Update reports whether the task exists.
-func (t *Store) Update(owner, id string, answers mcp.InputResponses) bool {
+func (t *localStore) Update(owner, id string, answers mcp.InputResponses) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.find(owner, id)
@@ -170,46 +167,46 @@ func (t *Store) Update(owner, id string, answers mcp.InputResponses) bool {
 }
 
 // resume continues a task with the responses that it has waited for. The caller holds t.mu.
-func (t *Store) resume(x *task) {
+func (t *localStore) resume(x *task) {
 	x.run.Resume(x.answers, x.state)
 	x.answers, x.state = nil, nil
 	t.waitForRun(x)
 }
 
 // Cancel cancels a task, unless it has ended. It reports whether the task exists.
-func (t *Store) Cancel(owner, id string) bool {
+func (t *localStore) Cancel(owner, id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.find(owner, id)
 	if x != nil && !x.Finished() {
-		x.end(mcp.TaskStatusCancelled, ErrCancelled)
+		x.end(mcp.TaskStatusCancelled, errCancelled)
 	}
 	return x != nil
 }
 
 // remove removes a task, and cancels it unless it has ended.
-func (t *Store) remove(x *task) {
+func (t *localStore) remove(x *task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.tasks[x.ID] != x {
 		return
 	}
 	if !x.Finished() {
-		x.end(mcp.TaskStatusCancelled, ErrExpired)
+		x.end(mcp.TaskStatusCancelled, errExpired)
 	}
 	delete(t.tasks, x.ID)
 	t.release(x)
 }
 
 // release ends the counts of a task that was removed.
-func (t *Store) release(x *task) {
+func (t *localStore) release(x *task) {
 	x.held.Release()
 	t.opts.Quota.Release(quotaOwner(x.owner))
 }
 
 // Shutdown cancels all tasks, and waits until their runs have ended or ctx ends. No task can
 // be added afterwards.
-func (t *Store) Shutdown(ctx context.Context) error {
+func (t *localStore) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true
 	for _, x := range t.tasks {
@@ -217,7 +214,7 @@ func (t *Store) Shutdown(ctx context.Context) error {
 			x.expiry.Stop()
 		}
 		if !x.Finished() {
-			x.end(mcp.TaskStatusCancelled, ErrShutdown)
+			x.end(mcp.TaskStatusCancelled, errShutdown)
 		}
 	}
 	for _, x := range t.tasks {

@@ -1,4 +1,4 @@
-package mcpserver
+package tasks
 
 import (
 	"cmp"
@@ -10,70 +10,69 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/extension"
 	"github.com/mcpwright/mcp/runtime/internal/headers"
 	"github.com/mcpwright/mcp/runtime/internal/paramheader"
 	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
-	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
 	"github.com/mcpwright/mcp/runtime/peer"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// taskStore stores the tasks of the extension: a [taskstore.Shared], or a [localTasks].
-type taskStore interface {
+// store stores the tasks of the extension: a [sharedStore], or a [localTasks].
+type store interface {
 	// Add stores a task for an active run. It returns nil if the call cannot become a task.
-	Add(ctx context.Context, owner string, run taskstore.Run, size int) *tasks.Task
+	Add(ctx context.Context, owner string, run activeRun, size int) *Task
 	// Get returns a task, or nil if the owner has no such task.
-	Get(ctx context.Context, owner, id string) (*tasks.Task, error)
+	Get(ctx context.Context, owner, id string) (*Task, error)
 	// Update and Cancel report whether the task exists.
 	Update(ctx context.Context, owner, id string, answers mcp.InputResponses) (bool, error)
 	Cancel(ctx context.Context, owner, id string) (bool, error)
+	Len() int
 	Shutdown(ctx context.Context) error
 }
 
 // localTasks are tasks in the memory of the process.
-type localTasks struct{ *taskstore.Store }
+type localTasks struct{ *localStore }
 
-func (l localTasks) Add(_ context.Context, owner string, run taskstore.Run, size int) *tasks.Task {
-	return l.Store.Add(owner, run, size)
+func (l localTasks) Add(_ context.Context, owner string, run activeRun, size int) *Task {
+	return l.localStore.Add(owner, run, size)
 }
 
-func (l localTasks) Get(_ context.Context, owner, id string) (*tasks.Task, error) {
-	return l.Store.Get(owner, id), nil
+func (l localTasks) Get(_ context.Context, owner, id string) (*Task, error) {
+	return l.localStore.Get(owner, id), nil
 }
 
 func (l localTasks) Update(_ context.Context, owner, id string, answers mcp.InputResponses) (bool, error) {
-	return l.Store.Update(owner, id, answers), nil
+	return l.localStore.Update(owner, id, answers), nil
 }
 
 func (l localTasks) Cancel(_ context.Context, owner, id string) (bool, error) {
-	return l.Store.Cancel(owner, id), nil
+	return l.localStore.Cancel(owner, id), nil
 }
 
 // newStore returns the store of the tasks of the extension.
-func (k *taskService) newStore(o taskstore.Options) taskStore {
+func (k *service) newStore(o storeOptions) store {
 	if k.worker == nil {
-		return localTasks{taskstore.New(o)}
+		return localTasks{newLocalStore(o)}
 	}
-	return taskstore.NewShared(taskstore.SharedOptions{
-		Options: o, Worker: k.worker, Restore: k.restoreRun, Logger: k.server.opts.Logger,
+	return newSharedStore(sharedOptions{
+		storeOptions: o, Worker: k.worker, Restore: k.restoreRun, Logger: k.server.Logger,
 	})
 }
 
 // newWorker returns the worker of the server, or nil if tasks are stored in memory. It panics on invalid
 // options.
-func (k *taskService) newWorker() *taskrecords.Worker {
-	o := &k.server.opts
-	if o.Tasks.Table == nil {
+func newWorker(o *Options, s *extension.TaskServer) *taskrecords.Worker {
+	if o.Table == nil {
 		return nil
 	}
-	lease := cmp.Or(o.Tasks.Lease, defaultTaskLease)
+	lease := cmp.Or(o.Lease, defaultLease)
 	if lease < time.Second {
-		panic(fmt.Sprintf("mcpserver: TaskOptions.Lease of %v is shorter than a second", lease))
+		panic(fmt.Sprintf("tasks: Options.Lease of %v is shorter than a second", lease))
 	}
-	w, err := taskrecords.NewWorker(taskrecords.Options{Table: o.Tasks.Table, Keys: o.Questions.SealKeys, Lease: lease, Logger: o.Logger})
+	w, err := taskrecords.NewWorker(taskrecords.Options{Table: o.Table, Keys: s.SealKeys, Lease: lease, Logger: s.Logger})
 	if err != nil {
-		panic(fmt.Sprintf("mcpserver: TaskOptions.Table requires QuestionOptions.SealKeys: %v", err))
+		panic(fmt.Sprintf("tasks: Options.Table requires SealKeys of mcpserver.QuestionOptions: %v", err))
 	}
 	return w
 }
@@ -85,7 +84,7 @@ type storedCall struct {
 	Headers peer.Header `json:"headers,omitempty"`
 }
 
-// Request implements [taskstore.Run].
+// Request implements [activeRun].
 func (r *taskRun) Request() (json.RawMessage, error) {
 	params, err := wire.AppendParams(nil, r.frame, r.req)
 	if err != nil {
@@ -105,7 +104,7 @@ func (r *taskRun) Request() (json.RawMessage, error) {
 
 // restoreRun returns the run of a stored call. It has the context and the connection of the request that
 // continues the task.
-func (k *taskService) restoreRun(ctx context.Context, request json.RawMessage) (taskstore.Run, error) {
+func (k *service) restoreRun(ctx context.Context, request json.RawMessage) (activeRun, error) {
 	call, req := new(storedCall), new(mcp.CallToolRequest)
 	if err := json.Unmarshal(request, call); err != nil {
 		return nil, fmt.Errorf("stored request of a task: %w", err)
@@ -144,10 +143,10 @@ func restoreTransport(t peer.TransportContext, tool string, stored peer.Header) 
 
 // taskError returns the error for a request about a task that was not found, or whose record could not be
 // read or changed.
-func (k *taskService) taskError(ctx context.Context, id string, err error) error {
+func (k *service) taskError(ctx context.Context, id string, err error) error {
 	if err == nil {
 		return unknownTask(id)
 	}
-	k.server.opts.Logger.WarnContext(ctx, "could not read or change the record of a task", "error", err)
+	k.server.Logger.WarnContext(ctx, "could not read or change the record of a task", "error", err)
 	return &peer.Error{Code: mcp.CodeInternal, Message: "The task is not available. Try again later"}
 }

@@ -1,4 +1,4 @@
-package taskstore
+package tasks
 
 import (
 	"encoding/json"
@@ -8,14 +8,13 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/budget"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Run is a call that is being run. It is used by one goroutine at a time.
-type Run interface {
+// activeRun is a call that is being run. It is used by one goroutine at a time.
+type activeRun interface {
 	// Wait waits until the call has returned, and returns its outcome.
-	Wait() Outcome
+	Wait() runOutcome
 	// Resume runs a call again that has asked for input.
 	Resume(answers mcp.InputResponses, state *string)
 	// Request returns the call in a form that can be stored, without responses and state.
@@ -26,8 +25,8 @@ type Run interface {
 	End(cause error)
 }
 
-// Outcome is the outcome of a run. Exactly one member is set.
-type Outcome struct {
+// runOutcome is the outcome of a run. Exactly one member is set.
+type runOutcome struct {
 	Result json.RawMessage
 	Error  *wire.ErrorObject
 	Ask    *mcp.InputRequiredResult
@@ -35,9 +34,9 @@ type Outcome struct {
 
 // task is a stored task. The store's lock guards it.
 type task struct {
-	tasks.Task
+	Task
 	owner  string
-	run    Run                 // nil after the end: a call may be large
+	run    activeRun           // nil after the end: a call may be large
 	expiry *time.Timer         // nil if the task is stored forever
 	held   *budget.Reservation // of the request, and then of the result
 
@@ -62,7 +61,7 @@ func (x *task) end(s mcp.TaskStatus, cause error) {
 
 // finish sets the outcome of a run, unless the task has ended. It reports whether the run must
 // be resumed at once, because it does not wait for a response of the client.
-func (x *task) finish(out Outcome) (resume bool) {
+func (x *task) finish(out runOutcome) (resume bool) {
 	switch {
 	case x.Finished():
 	case out.Ask != nil && len(out.Ask.InputRequests) == 0:
@@ -120,7 +119,7 @@ func (x *task) answer(answers mcp.InputResponses) bool {
 }
 
 // full returns a copy of the task.
-func (x *task) full() *tasks.Task {
+func (x *task) full() *Task {
 	all := x.withMessage()
 	all.InputRequests = maps.Clone(x.InputRequests)
 	return &all
@@ -128,14 +127,14 @@ func (x *task) full() *tasks.Task {
 
 // brief returns a copy of the task without the members that only the response to tasks/get
 // has.
-func (x *task) brief() *tasks.Task {
+func (x *task) brief() *Task {
 	some := x.withMessage()
 	some.InputRequests, some.Result, some.Error = nil, nil, nil
 	return &some
 }
 
 // withMessage returns a copy of the task with the message of its run.
-func (x *task) withMessage() tasks.Task {
+func (x *task) withMessage() Task {
 	all := x.Task
 	if x.Status == mcp.TaskStatusWorking {
 		all.StatusMessage = x.run.Message()

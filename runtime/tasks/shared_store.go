@@ -1,4 +1,4 @@
-package taskstore
+package tasks
 
 import (
 	"context"
@@ -14,15 +14,14 @@ import (
 	"github.com/mcpwright/mcp/runtime/engine"
 	"github.com/mcpwright/mcp/runtime/internal/sealed"
 	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Shared stores tasks in an engine, so that each replica of a server finds them. The record of a task is
+// sharedStore stores tasks in an engine, so that each replica of a server finds them. The record of a task is
 // its state: a replica that changes it does so by compare-and-set. A task that waits for responses has
 // no process, and continues at the replica that receives the last of them. It is safe for concurrent use.
-type Shared struct {
-	opts    SharedOptions
+type sharedStore struct {
+	opts    sharedOptions
 	records *taskrecords.Records
 	life    context.Context // ends when Shutdown does not wait any longer
 	end     context.CancelFunc
@@ -33,13 +32,13 @@ type Shared struct {
 	closed bool
 }
 
-// SharedOptions configure a [Shared] store. There are no defaults.
-type SharedOptions struct {
-	Options
+// sharedOptions configure a [sharedStore] store. There are no defaults.
+type sharedOptions struct {
+	storeOptions
 	Worker *taskrecords.Worker
 	// Restore returns the run of a request that has asked for input, maybe in another process. The
 	// caller resumes the run.
-	Restore func(ctx context.Context, request json.RawMessage) (Run, error)
+	Restore func(ctx context.Context, request json.RawMessage) (activeRun, error)
 	// Logger receives errors of the engine that no caller gets.
 	Logger *slog.Logger
 }
@@ -52,25 +51,25 @@ type localTask struct {
 	counted   bool        // in the quota, because this process has created the task
 	starting  int         // goroutines that may begin a run
 
-	run     Run // nil unless active
+	run     activeRun // nil unless active
 	began   time.Time
-	working *tasks.Task // the state at the beginning of the run
-	message string      // the last stored message
-	cause   error       // why the run was ended; nil if it was not
+	working *Task  // the state at the beginning of the run
+	message string // the last stored message
+	cause   error  // why the run was ended; nil if it was not
 }
 
 // endless is how long a task is stored that has no TTL.
 const endless = 365 * 24 * time.Hour
 
-// NewShared returns a store that uses an engine.
-func NewShared(o SharedOptions) *Shared {
+// newSharedStore returns a store that uses an engine.
+func newSharedStore(o sharedOptions) *sharedStore {
 	if o.TTL < 0 {
 		o.TTL = endless
 	}
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
-	t := &Shared{opts: o, records: taskrecords.NewRecords(o.Worker, "extension"), local: make(map[string]*localTask)}
+	t := &sharedStore{opts: o, records: taskrecords.NewRecords(o.Worker, "extension"), local: make(map[string]*localTask)}
 	t.life, t.end = context.WithCancel(context.Background())
 	o.Worker.OnRenewal(t.check)
 	return t
@@ -78,8 +77,8 @@ func NewShared(o SharedOptions) *Shared {
 
 // Add stores a task for an active run and returns it. It returns nil if a limit is reached, or if the
 // engine does not store the task. The request has size bytes.
-func (t *Shared) Add(ctx context.Context, owner string, run Run, size int) *tasks.Task {
-	x := newTask(&t.opts.Options, owner, run)
+func (t *sharedStore) Add(ctx context.Context, owner string, run activeRun, size int) *Task {
+	x := newTask(&t.opts.storeOptions, owner, run)
 	held, err := t.opts.Budget.Reserve(owner, size)
 	if err != nil {
 		return nil
@@ -100,7 +99,7 @@ func (t *Shared) Add(ctx context.Context, owner string, run Run, size int) *task
 }
 
 // count counts a new task in the quota. It returns false if a limit is reached.
-func (t *Shared) count(x *task) bool {
+func (t *sharedStore) count(x *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || !t.opts.Quota.Acquire(quotaOwner(x.owner)) {
@@ -113,7 +112,7 @@ func (t *Shared) count(x *task) bool {
 }
 
 // create writes the record of a new task that this process runs.
-func (t *Shared) create(ctx context.Context, x *task, ends time.Time) (err error) {
+func (t *sharedStore) create(ctx context.Context, x *task, ends time.Time) (err error) {
 	rec := &record{Worker: t.opts.Worker.Tag(), Ends: ends}
 	if err := rec.State.set(x); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (t *Shared) create(ctx context.Context, x *task, ends time.Time) (err error
 }
 
 // entry returns the entry of a task, and adds it if there is none. The caller holds t.mu.
-func (t *Shared) entry(owner, id string) *localTask {
+func (t *sharedStore) entry(owner, id string) *localTask {
 	x := t.local[id]
 	if x == nil {
 		x = &localTask{owner: owner, id: id}
@@ -142,21 +141,21 @@ func (t *Shared) entry(owner, id string) *localTask {
 }
 
 // setEnd sets when the time of a task has passed. The caller holds t.mu.
-func (t *Shared) setEnd(x *localTask, ends time.Time) {
+func (t *sharedStore) setEnd(x *localTask, ends time.Time) {
 	if x.expiry == nil {
 		x.ends, x.expiry = ends, time.AfterFunc(time.Until(ends), func() { t.expire(x) })
 	}
 }
 
 // start stores an active run that the worker has begun, and waits for its end in a goroutine.
-func (t *Shared) start(owner string, working *tasks.Task, rounds int, run Run, ends time.Time, held *budget.Reservation) {
+func (t *sharedStore) start(owner string, working *Task, rounds int, run activeRun, ends time.Time, held *budget.Reservation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.entry(owner, working.ID)
 	t.setEnd(x, ends)
 	x.run, x.began, x.working, x.message, x.cause = run, time.Now(), working, "", nil
 	if t.closed {
-		x.cancel(ErrShutdown)
+		x.cancel(errShutdown)
 	}
 	t.runs.Go(func() { // ends with the run
 		defer held.Release()
@@ -173,15 +172,15 @@ func (x *localTask) cancel(cause error) {
 }
 
 // wait waits for the outcome of a run and stores it.
-func (t *Shared) wait(x *localTask, rounds int, run Run) {
+func (t *sharedStore) wait(x *localTask, rounds int, run activeRun) {
 	defer t.opts.Worker.End()
 	out := run.Wait()
 	for out.Ask != nil && len(out.Ask.InputRequests) == 0 && t.causeOf(x) == nil {
 		run.Resume(nil, out.Ask.RequestState)
 		out = run.Wait()
 	}
-	if t.causeOf(x) == ErrShutdown && (out.Error != nil || out.Ask != nil && len(out.Ask.InputRequests) == 0) {
-		out = Outcome{Error: errStopped}
+	if t.causeOf(x) == errShutdown && (out.Error != nil || out.Ask != nil && len(out.Ask.InputRequests) == 0) {
+		out = runOutcome{Error: errStopped}
 	}
 	t.save(x, rounds, out)
 	t.mu.Lock()
@@ -197,14 +196,14 @@ func (t *Shared) wait(x *localTask, rounds int, run Run) {
 	t.drop(x)
 }
 
-func (t *Shared) causeOf(x *localTask) error {
+func (t *sharedStore) causeOf(x *localTask) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return x.cause
 }
 
 // drop removes an entry that is not needed any more. The caller holds t.mu.
-func (t *Shared) drop(x *localTask) {
+func (t *sharedStore) drop(x *localTask) {
 	if x.counted || x.run != nil || x.starting > 0 || t.local[x.id] != x {
 		return
 	}
@@ -215,7 +214,7 @@ func (t *Shared) drop(x *localTask) {
 }
 
 // forget removes the entry of a task that was not created.
-func (t *Shared) forget(id string) {
+func (t *sharedStore) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.local[id]
@@ -224,7 +223,7 @@ func (t *Shared) forget(id string) {
 }
 
 // uncount ends the count of a task in the quota. The caller holds t.mu.
-func (t *Shared) uncount(x *localTask) {
+func (t *sharedStore) uncount(x *localTask) {
 	if x.counted {
 		x.counted = false
 		t.opts.Quota.Release(quotaOwner(x.owner))
@@ -232,10 +231,10 @@ func (t *Shared) uncount(x *localTask) {
 }
 
 // expire ends a task whose time has passed. The engine ends its record.
-func (t *Shared) expire(x *localTask) {
+func (t *sharedStore) expire(x *localTask) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x.cancel(ErrExpired)
+	x.cancel(errExpired)
 	t.uncount(x)
 	t.drop(x)
 }
@@ -248,7 +247,7 @@ const (
 // save stores the outcome of a run that began after a number of rounds. While the engine cannot be reached, it tries
 // again: the outcome must not be lost, and clients do not see it before it is stored. If the questions of the run are
 // stored, but the response of the engine was lost, this process may already run the task again.
-func (t *Shared) save(x *localTask, rounds int, out Outcome) {
+func (t *sharedStore) save(x *localTask, rounds int, out runOutcome) {
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
 		_, err := taskrecords.Change(t.life, t.records, x.owner, x.id, func(rec *record) error {
 			if rec.Worker != t.opts.Worker.Tag() || rec.State.Rounds != rounds {
@@ -260,7 +259,7 @@ func (t *Shared) save(x *localTask, rounds int, out Outcome) {
 		case err == nil, errors.Is(err, engine.ErrNone):
 			return
 		case errors.Is(err, taskrecords.ErrTooLarge):
-			out = Outcome{Error: &wire.ErrorObject{Code: mcp.CodeInternal, Message: "The outcome was dropped: " + err.Error()}}
+			out = runOutcome{Error: &wire.ErrorObject{Code: mcp.CodeInternal, Message: "The outcome was dropped: " + err.Error()}}
 			continue
 		}
 		isUnreadable := errors.Is(err, sealed.ErrForged) || errors.Is(err, sealed.ErrUnknownKey)
@@ -272,7 +271,7 @@ func (t *Shared) save(x *localTask, rounds int, out Outcome) {
 }
 
 // Get returns a task of the owner, or nil if there is none. If its worker is gone, the task has failed.
-func (t *Shared) Get(ctx context.Context, owner, id string) (*tasks.Task, error) {
+func (t *sharedStore) Get(ctx context.Context, owner, id string) (*Task, error) {
 	rec, err := taskrecords.Get[stored](ctx, t.records, owner, id)
 	if errors.Is(err, engine.ErrNone) {
 		return nil, nil
@@ -291,7 +290,7 @@ func (t *Shared) Get(ctx context.Context, owner, id string) (*tasks.Task, error)
 			if rec.Worker != lost {
 				return taskrecords.ErrUnchanged
 			}
-			return finish(rec, Outcome{Error: errLost})
+			return finish(rec, runOutcome{Error: errLost})
 		})
 		if err != nil {
 			return nil, err
@@ -308,7 +307,7 @@ func (t *Shared) Get(ctx context.Context, owner, id string) (*tasks.Task, error)
 }
 
 // running returns the state of a task that this process runs, or nil.
-func (t *Shared) running(owner, id string) *tasks.Task {
+func (t *sharedStore) running(owner, id string) *Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.local[id]
@@ -321,7 +320,7 @@ func (t *Shared) running(owner, id string) *tasks.Task {
 }
 
 // isLost reports whether no process runs a task that has a worker.
-func (t *Shared) isLost(ctx context.Context, id, worker string) (bool, error) {
+func (t *sharedStore) isLost(ctx context.Context, id, worker string) (bool, error) {
 	if worker == t.opts.Worker.Tag() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -336,7 +335,7 @@ func (t *Shared) isLost(ctx context.Context, id, worker string) (bool, error) {
 
 // Update passes responses to the questions of a task. If none is left, the task continues in this process.
 // Update reports whether the task exists.
-func (t *Shared) Update(ctx context.Context, owner, id string, answers mcp.InputResponses) (bool, error) {
+func (t *sharedStore) Update(ctx context.Context, owner, id string, answers mcp.InputResponses) (bool, error) {
 	if err := t.opts.Worker.Begin(ctx); err != nil {
 		return false, err
 	}
@@ -344,7 +343,7 @@ func (t *Shared) Update(ctx context.Context, owner, id string, answers mcp.Input
 	defer t.endStart(x)
 	if !open {
 		t.opts.Worker.End()
-		return false, ErrShutdown
+		return false, errShutdown
 	}
 	var next *task
 	rec, err := taskrecords.Change(ctx, t.records, owner, id, func(rec *record) (err error) {
@@ -363,7 +362,7 @@ func (t *Shared) Update(ctx context.Context, owner, id string, answers mcp.Input
 }
 
 // beginStart returns the entry of a task that may begin to run. It returns false if the store is closed.
-func (t *Shared) beginStart(owner, id string) (*localTask, bool) {
+func (t *sharedStore) beginStart(owner, id string) (*localTask, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.entry(owner, id)
@@ -371,7 +370,7 @@ func (t *Shared) beginStart(owner, id string) (*localTask, bool) {
 	return x, !t.closed
 }
 
-func (t *Shared) endStart(x *localTask) {
+func (t *sharedStore) endStart(x *localTask) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x.starting--
@@ -379,7 +378,7 @@ func (t *Shared) endStart(x *localTask) {
 }
 
 // resume continues a task with the responses that it has waited for. The worker has begun it.
-func (t *Shared) resume(ctx context.Context, local *localTask, x *task, rec *record) {
+func (t *sharedStore) resume(ctx context.Context, local *localTask, x *task, rec *record) {
 	held, err := t.opts.Budget.Reserve(x.owner, len(rec.State.Request))
 	if err == nil {
 		x.run, err = t.opts.Restore(ctx, rec.State.Request)
@@ -387,7 +386,7 @@ func (t *Shared) resume(ctx context.Context, local *localTask, x *task, rec *rec
 	if err != nil {
 		t.opts.Logger.WarnContext(ctx, "could not continue a task", "error", err)
 		held.Release()
-		t.save(local, x.rounds, Outcome{Error: errNotContinued})
+		t.save(local, x.rounds, runOutcome{Error: errNotContinued})
 		t.opts.Worker.End()
 		return
 	}
@@ -396,7 +395,7 @@ func (t *Shared) resume(ctx context.Context, local *localTask, x *task, rec *rec
 }
 
 // Cancel cancels a task, unless it has ended. It reports whether the task exists.
-func (t *Shared) Cancel(ctx context.Context, owner, id string) (bool, error) {
+func (t *sharedStore) Cancel(ctx context.Context, owner, id string) (bool, error) {
 	_, err := taskrecords.Change(ctx, t.records, owner, id, func(rec *record) error { return cancel(rec) })
 	switch {
 	case errors.Is(err, engine.ErrNone):
@@ -407,14 +406,14 @@ func (t *Shared) Cancel(ctx context.Context, owner, id string) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if x := t.local[id]; x != nil && x.owner == owner {
-		x.cancel(ErrCancelled)
+		x.cancel(errCancelled)
 	}
 	return true, nil
 }
 
 // check looks for tasks of this process that another replica has cancelled or given up, and stores progress
 // messages.
-func (t *Shared) check(ctx context.Context) {
+func (t *sharedStore) check(ctx context.Context) {
 	t.mu.Lock()
 	var active []*localTask
 	for _, x := range t.local {
@@ -430,7 +429,7 @@ func (t *Shared) check(ctx context.Context) {
 	}
 }
 
-func (t *Shared) checkTask(ctx context.Context, x *localTask) {
+func (t *sharedStore) checkTask(ctx context.Context, x *localTask) {
 	rec, err := taskrecords.Get[stored](ctx, t.records, x.owner, x.id)
 	if err != nil && !errors.Is(err, engine.ErrNone) {
 		return
@@ -441,9 +440,9 @@ func (t *Shared) checkTask(ctx context.Context, x *localTask) {
 		return
 	}
 	if err != nil || rec.Worker != t.opts.Worker.Tag() {
-		cause := ErrCancelled
+		cause := errCancelled
 		if err != nil {
-			cause = ErrExpired
+			cause = errExpired
 		}
 		x.cancel(cause)
 		t.mu.Unlock()
@@ -464,7 +463,7 @@ func (t *Shared) checkTask(ctx context.Context, x *localTask) {
 }
 
 // Len returns the number of tasks that count in the quota of this process, and of those that it runs.
-func (t *Shared) Len() int {
+func (t *sharedStore) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.local)
@@ -472,11 +471,11 @@ func (t *Shared) Len() int {
 
 // Shutdown ends the runs of this process, and waits until their outcomes are stored or ctx ends. Tasks
 // that wait for responses remain, and continue at other replicas.
-func (t *Shared) Shutdown(ctx context.Context) error {
+func (t *sharedStore) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true
 	for _, x := range t.local {
-		x.cancel(ErrShutdown)
+		x.cancel(errShutdown)
 		t.uncount(x)
 		t.drop(x)
 	}

@@ -1,4 +1,4 @@
-package mcpserver
+package tasks
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
-	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -20,40 +19,40 @@ import (
 // taskRun is a call that may continue after its request was answered. It has its own context,
 // with the values of the request's context, and a copy of the message.
 type taskRun struct {
-	kit      *taskService
+	kit      *service
 	ctx      context.Context
 	end      context.CancelCauseFunc
 	in       peer.Inbound
 	req      *mcp.CallToolRequest
-	frame    *wire.Frame  // the revision in which results are encoded
-	outcome  chan outcome // capacity 1
+	frame    *wire.Frame   // the revision in which results are encoded
+	outcome  chan response // capacity 1
 	progress atomic.Pointer[string]
 	opts     *connection.Options // of the connection of each run
 	local    bool                // the request state has never left the server
 }
 
-var _ taskstore.Run = (*taskRun)(nil)
+var _ activeRun = (*taskRun)(nil)
 
-// outcome is the response of a run.
-type outcome struct {
+// response is the response of a run.
+type response struct {
 	reply peer.Reply
 	err   error
 }
 
 // newRun starts to run a call.
-func (k *taskService) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
+func (k *service) newRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
 	r := k.prepareRun(ctx, in, req)
 	go r.run(r.req, 0) // ends when the handler returns
 	return r
 }
 
 // prepareRun returns a run that has not started.
-func (k *taskService) prepareRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
-	r := &taskRun{kit: k, req: withSenderMeta(ctx, req), frame: &wire.Frame{Revision: revisionOf(ctx)}, outcome: make(chan outcome, 1)}
+func (k *service) prepareRun(ctx context.Context, in *peer.Inbound, req *mcp.CallToolRequest) *taskRun {
+	r := &taskRun{kit: k, req: withSenderMeta(ctx, req), frame: &wire.Frame{Revision: revisionOf(ctx)}, outcome: make(chan response, 1)}
 	r.ctx, r.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.opts = connection.FromContext(ctx).Options()
 	r.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport}
-	back := &taskBackChannel{in.Back, r}
+	back := &backChannel{in.Back, r}
 	if r.in.Back = back; in.Back == nil {
 		back.BackChannel = outbound.None{}
 	}
@@ -62,7 +61,7 @@ func (k *taskService) prepareRun(ctx context.Context, in *peer.Inbound, req *mcp
 
 // isStateLocal reports whether the request state of a request has never left the server.
 func isStateLocal(in *peer.Inbound) bool {
-	b, runs := in.Back.(*taskBackChannel)
+	b, runs := in.Back.(*backChannel)
 	return runs && b.run.local
 }
 
@@ -79,7 +78,7 @@ func withSenderMeta(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallTool
 
 // run runs the call after a pause, as if the client had sent it again.
 func (r *taskRun) run(req *mcp.CallToolRequest, pause time.Duration) {
-	out := outcome{err: errors.New("handler called runtime.Goexit")}
+	out := response{err: errors.New("handler called runtime.Goexit")}
 	defer func() { r.outcome <- out }()
 	defer r.rescue(&out.err)
 	if pause > 0 {
@@ -101,7 +100,7 @@ func (r *taskRun) run(req *mcp.CallToolRequest, pause time.Duration) {
 // rescue converts a panic to an error.
 func (r *taskRun) rescue(err *error) {
 	if p := recover(); p != nil {
-		*err = failure.Log(r.ctx, r.kit.server.opts.Logger, &r.in, failure.NewPanicError(p), true)
+		*err = failure.Log(r.ctx, r.kit.server.Logger, &r.in, failure.NewPanicError(p), true)
 	}
 }
 
@@ -115,7 +114,7 @@ func (r *taskRun) write(res wire.Value) (raw json.RawMessage, err error) {
 }
 
 // answer returns the response of a call that did not become a task.
-func (r *taskRun) answer(out outcome) (peer.Reply, error) {
+func (r *taskRun) answer(out response) (peer.Reply, error) {
 	r.end(nil)
 	return out.reply, out.err
 }
@@ -127,30 +126,30 @@ func (r *taskRun) abandon(ctx context.Context) (peer.Reply, error) {
 	return r.answer(<-r.outcome)
 }
 
-// Wait implements [taskstore.Run].
-func (r *taskRun) Wait() taskstore.Outcome {
+// Wait implements [activeRun].
+func (r *taskRun) Wait() runOutcome {
 	out := <-r.outcome
 	if out.err == nil {
 		if ask, ok := out.reply.Result.(*mcp.InputRequiredResult); ok {
-			return taskstore.Outcome{Ask: ask}
+			return runOutcome{Ask: ask}
 		}
 		var raw json.RawMessage
 		if raw, out.err = r.write(out.reply.Result); out.err == nil {
-			return taskstore.Outcome{Result: raw}
+			return runOutcome{Result: raw}
 		}
 	}
 	if peer.AsError(out.err) == nil {
-		out.err = failure.Log(r.ctx, r.kit.server.opts.Logger, &r.in, out.err, true)
+		out.err = failure.Log(r.ctx, r.kit.server.Logger, &r.in, out.err, true)
 	}
 	e := failure.ForPeer(out.err)
-	return taskstore.Outcome{Error: &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}}
+	return runOutcome{Error: &wire.ErrorObject{Code: e.Code, Message: e.Message, Data: e.Data}}
 }
 
 // repeatDelay is the pause before a run that waits for something other than a response is
 // repeated.
 const repeatDelay = 250 * time.Millisecond
 
-// Resume implements [taskstore.Run].
+// Resume implements [activeRun].
 func (r *taskRun) Resume(answers mcp.InputResponses, state *string) {
 	pause := repeatDelay
 	if len(answers) > 0 {
@@ -160,10 +159,10 @@ func (r *taskRun) Resume(answers mcp.InputResponses, state *string) {
 	go r.run(mcp.WithInput(r.req, answers, state).(*mcp.CallToolRequest), pause) // ends when the handler returns
 }
 
-// End implements [taskstore.Run].
+// End implements [activeRun].
 func (r *taskRun) End(cause error) { r.end(cause) }
 
-// Message implements [taskstore.Run]: it returns the latest progress message.
+// Message implements [activeRun]: it returns the latest progress message.
 func (r *taskRun) Message() string {
 	if text := r.progress.Load(); text != nil {
 		return *text
@@ -171,15 +170,15 @@ func (r *taskRun) Message() string {
 	return ""
 }
 
-// taskBackChannel is the channel to the client of a run. It stores progress messages, and
+// backChannel is the channel to the client of a run. It stores progress messages, and
 // marks messages that a run, and not a client, has sent to the dispatcher.
-type taskBackChannel struct {
+type backChannel struct {
 	peer.BackChannel
 	run *taskRun
 }
 
 // Progress implements [peer.BackChannel].
-func (b *taskBackChannel) Progress(ctx context.Context, p peer.Progress) error {
+func (b *backChannel) Progress(ctx context.Context, p peer.Progress) error {
 	if p.Message != "" {
 		b.run.progress.Store(&p.Message)
 	}

@@ -1,4 +1,4 @@
-package mcpserver_test
+package tasks_test
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 )
 
 // A task has its result in another replica, after the replica that has run it has ended.
-func ExampleTaskOptions() {
+func ExampleOptions() {
 	ctx := context.Background()
 	storage := new(engine.Memory) // of one process; NATS and Redis are in scale/nats and scale/redis
 	keys := [][]byte{[]byte("32 bytes that all replicas share")}
 	info := mcp.Implementation{Name: "studio", Version: "1"}
 	replica := func() *mcpserver.Server {
 		server := mcpserver.New(info, &mcpserver.Options{
-			Tasks:     &mcpserver.TaskOptions{Table: storage, StartAfter: -1},
+			Tasks:     &tasks.Options{Table: storage, StartAfter: -1},
 			Questions: mcpserver.QuestionOptions{SealKeys: keys},
 		})
 		tool := &mcp.Tool{Name: "render", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}

@@ -1,4 +1,4 @@
-package mcpserver_test
+package tasks_test
 
 import (
 	"context"
@@ -8,16 +8,17 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/tasks"
 )
 
 // A tool asks the user as a task, so that no request stays open meanwhile.
-func ExampleAskAsTask() {
+func ExampleAsk() {
 	server := mcpserver.New(mcp.Implementation{Name: "travel", Version: "1"}, nil)
 	mcpserver.AddTool(server, &mcp.Tool{Name: "book"}, func(ctx context.Context, session *mcp.ServerSession, _ struct{}) (string, error) {
 		form := &mcp.ElicitRequestFormParams{Message: "Where to?", RequestedSchema: mcp.RequestedSchema{
 			Properties: []mcp.FormField{{Name: "city", Schema: &mcp.StringSchema{}}},
 		}}
-		res, err := mcpserver.AskAsTask(ctx, session, &mcp.ElicitRequest{Params: form})
+		res, err := tasks.Ask(ctx, session, &mcp.ElicitRequest{Params: form})
 		if err != nil {
 			return "", err
 		}

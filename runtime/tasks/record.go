@@ -1,4 +1,4 @@
-package taskstore
+package tasks
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -25,7 +24,7 @@ type record = taskrecords.Record[stored]
 // noRun is the run of a task that is decoded from a record.
 type noRun struct{}
 
-func (noRun) Wait() Outcome                      { return Outcome{} }
+func (noRun) Wait() runOutcome                   { return runOutcome{} }
 func (noRun) Resume(mcp.InputResponses, *string) {}
 func (noRun) Request() (json.RawMessage, error)  { return nil, nil }
 func (noRun) Message() string                    { return "" }
@@ -35,11 +34,11 @@ var storedFrame = &wire.Frame{Revision: mcp.Revision20260728}
 
 // task decodes the task.
 func (s *stored) task() (*task, error) {
-	var state tasks.GetResult
+	var state GetResult
 	if err := wire.Decode(s.Task, storedFrame, &state); err != nil {
 		return nil, fmt.Errorf("record of a task: %w", err)
 	}
-	t, err := tasks.FromResult(&state)
+	t, err := FromResult(&state)
 	if err != nil {
 		return nil, fmt.Errorf("record of a task: %w", err)
 	}
@@ -80,7 +79,7 @@ func (s *stored) set(x *task) (err error) {
 }
 
 // finish stores the outcome of a run.
-func finish(rec *record, out Outcome) error {
+func finish(rec *record, out runOutcome) error {
 	x, err := rec.State.task()
 	if err != nil {
 		return err
@@ -99,7 +98,7 @@ func cancel(rec *record) error {
 	if x.Finished() {
 		return taskrecords.ErrUnchanged
 	}
-	x.end(mcp.TaskStatusCancelled, ErrCancelled)
+	x.end(mcp.TaskStatusCancelled, errCancelled)
 	rec.Worker = ""
 	return rec.State.set(x)
 }

@@ -1,4 +1,4 @@
-package taskstore_test
+package tasks
 
 import (
 	"context"
@@ -16,23 +16,21 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/budget"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
-	"github.com/mcpwright/mcp/runtime/mcpserver/internal/taskstore"
-	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // fakeRun is a run whose outcomes are set by a test.
 type fakeRun struct {
-	outcomes chan taskstore.Outcome
+	outcomes chan runOutcome
 	resume   []mcp.InputResponses
 	state    *string
 	ended    error
 	message  string
 }
 
-func newFakeRun() *fakeRun { return &fakeRun{outcomes: make(chan taskstore.Outcome, 1)} }
+func newFakeRun() *fakeRun { return &fakeRun{outcomes: make(chan runOutcome, 1)} }
 
-func (s *fakeRun) Wait() taskstore.Outcome         { return <-s.outcomes }
+func (s *fakeRun) Wait() runOutcome                { return <-s.outcomes }
 func (s *fakeRun) Message() string                 { return s.message }
 func (*fakeRun) Request() (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
 func (s *fakeRun) Resume(answers mcp.InputResponses, state *string) {
@@ -42,36 +40,36 @@ func (s *fakeRun) Resume(answers mcp.InputResponses, state *string) {
 // End ends an active run, like a handler that returns when its context ends.
 func (s *fakeRun) End(cause error) {
 	if s.ended = cause; cause != nil {
-		s.outcomes <- taskstore.Outcome{Error: &wire.ErrorObject{Code: 1, Message: "ended"}}
+		s.outcomes <- runOutcome{Error: &wire.ErrorObject{Code: 1, Message: "ended"}}
 	}
 }
 
 // finish sets an outcome and waits until the store has processed it.
-func (s *fakeRun) finish(out taskstore.Outcome) {
+func (s *fakeRun) finish(out runOutcome) {
 	s.outcomes <- out
 	synctest.Wait()
 }
 
-var wide = taskstore.Options{Budget: budget.Default(), TTL: time.Hour, PollInterval: time.Second, Quota: limit.NewQuota(100, 100)}
+var wide = storeOptions{Budget: budget.Default(), TTL: time.Hour, PollInterval: time.Second, Quota: limit.NewQuota(100, 100)}
 
 // withStore runs a test in a synctest bubble with a store, which is shut down at the end.
-func withStore(t *testing.T, o taskstore.Options, f func(t *testing.T, store *taskstore.Store)) {
+func withStore(t *testing.T, o storeOptions, f func(t *testing.T, store *localStore)) {
 	synctest.Test(t, func(t *testing.T) {
-		store := taskstore.New(o)
+		store := newLocalStore(o)
 		f(t, store)
 		require.NoError(t, store.Shutdown(t.Context()))
 	})
 }
 
-func asks(keys ...string) taskstore.Outcome {
+func asks(keys ...string) runOutcome {
 	questions := make(mcp.InputRequests)
 	for _, key := range keys {
 		questions[key] = new(mcp.ListRootsRequest)
 	}
-	return taskstore.Outcome{Ask: &mcp.InputRequiredResult{InputRequests: questions, RequestState: new("state of " + keys[0])}}
+	return runOutcome{Ask: &mcp.InputRequiredResult{InputRequests: questions, RequestState: new("state of " + keys[0])}}
 }
 
-func keysOf(t *tasks.Task) []string {
+func keysOf(t *Task) []string {
 	var keys []string
 	for key := range t.InputRequests {
 		keys = append(keys, key)
@@ -83,7 +81,7 @@ func keysOf(t *tasks.Task) []string {
 var roots = new(mcp.ListRootsResult)
 
 func TestTaskBelongsToOwner(t *testing.T) {
-	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, wide, func(t *testing.T, store *localStore) {
 		task := store.Add("ann", newFakeRun(), 0)
 		require.Len(t, task.ID, 26)
 		require.NotNil(t, store.Get("ann", task.ID))
@@ -96,7 +94,7 @@ func TestTaskBelongsToOwner(t *testing.T) {
 }
 
 func TestTaskHasResult(t *testing.T) {
-	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, wide, func(t *testing.T, store *localStore) {
 		run := newFakeRun()
 		task := store.Add("", run, 0)
 		run.message = "half way"
@@ -105,7 +103,7 @@ func TestTaskHasResult(t *testing.T) {
 		require.Equal(t, "half way", seen.StatusMessage)
 		require.Equal(t, seen.CreatedAt, seen.LastUpdatedAt)
 		require.False(t, seen.Finished())
-		run.finish(taskstore.Outcome{Result: json.RawMessage(`{"a":1}`)})
+		run.finish(runOutcome{Result: json.RawMessage(`{"a":1}`)})
 		seen = store.Get("", task.ID)
 		require.Equal(t, mcp.TaskStatusCompleted, seen.Status)
 		require.JSONEq(t, `{"a":1}`, string(seen.Result))
@@ -116,7 +114,7 @@ func TestTaskHasResult(t *testing.T) {
 
 		run = newFakeRun()
 		task = store.Add("", run, 0)
-		run.finish(taskstore.Outcome{Error: &wire.ErrorObject{Code: -5, Message: "no"}})
+		run.finish(runOutcome{Error: &wire.ErrorObject{Code: -5, Message: "no"}})
 		seen = store.Get("", task.ID)
 		require.Equal(t, mcp.TaskStatusFailed, seen.Status)
 		require.EqualValues(t, -5, seen.Error.Code)
@@ -125,7 +123,7 @@ func TestTaskHasResult(t *testing.T) {
 }
 
 func TestQuestionKeysAreUnique(t *testing.T) {
-	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, wide, func(t *testing.T, store *localStore) {
 		run := newFakeRun()
 		id := store.Add("", run, 0).ID
 		require.True(t, store.Update("", id, mcp.InputResponses{"1.a": roots}), "nobody waits for it yet")
@@ -148,7 +146,7 @@ func TestQuestionKeysAreUnique(t *testing.T) {
 		require.Equal(t, []string{"2.a"}, keysOf(store.Get("", id)))
 		require.True(t, store.Update("", id, mcp.InputResponses{"2.a": roots}))
 		require.Equal(t, mcp.InputResponses{"a": roots}, run.resume[1])
-		run.finish(taskstore.Outcome{Ask: &mcp.InputRequiredResult{RequestState: new("once more")}})
+		run.finish(runOutcome{Ask: &mcp.InputRequiredResult{RequestState: new("once more")}})
 		require.Equal(t, mcp.TaskStatusWorking, store.Get("", id).Status)
 		require.Nil(t, run.resume[2])
 		require.Equal(t, "once more", *run.state)
@@ -156,10 +154,10 @@ func TestQuestionKeysAreUnique(t *testing.T) {
 }
 
 func TestEndedTaskReleasesRun(t *testing.T) {
-	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, wide, func(t *testing.T, store *localStore) {
 		run := newFakeRun()
 		id, left := store.Add("", run, 0).ID, weak.Make(run)
-		run.finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		run.finish(runOutcome{Result: json.RawMessage(`{}`)})
 		run = nil
 		runtime.GC()
 		require.Nil(t, left.Value())
@@ -168,11 +166,11 @@ func TestEndedTaskReleasesRun(t *testing.T) {
 }
 
 func TestCancelledTaskStaysCancelled(t *testing.T) {
-	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, wide, func(t *testing.T, store *localStore) {
 		run := newFakeRun()
 		id := store.Add("", run, 0).ID
 		require.True(t, store.Cancel("", id))
-		require.ErrorIs(t, run.ended, taskstore.ErrCancelled)
+		require.ErrorIs(t, run.ended, errCancelled)
 		synctest.Wait()
 		seen := store.Get("", id)
 		require.Equal(t, mcp.TaskStatusCancelled, seen.Status)
@@ -186,10 +184,10 @@ func TestCancelledTaskStaysCancelled(t *testing.T) {
 }
 
 func TestTaskExpires(t *testing.T) {
-	withStore(t, wide, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, wide, func(t *testing.T, store *localStore) {
 		over, goesOn := newFakeRun(), newFakeRun()
 		first, second := store.Add("", over, 0).ID, store.Add("", goesOn, 0).ID
-		over.finish(taskstore.Outcome{Result: json.RawMessage(`{}`)})
+		over.finish(runOutcome{Result: json.RawMessage(`{}`)})
 		time.Sleep(time.Hour - 1)
 		require.NotNil(t, store.Get("", first))
 		time.Sleep(time.Nanosecond)
@@ -197,11 +195,11 @@ func TestTaskExpires(t *testing.T) {
 		require.Nil(t, store.Get("", first))
 		require.Nil(t, store.Get("", second))
 		require.NoError(t, over.ended)
-		require.ErrorIs(t, goesOn.ended, taskstore.ErrExpired)
+		require.ErrorIs(t, goesOn.ended, errExpired)
 	})
 	endless := wide
 	endless.TTL = -1
-	withStore(t, endless, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, endless, func(t *testing.T, store *localStore) {
 		task := store.Add("", newFakeRun(), 0)
 		require.Negative(t, task.TTL)
 		time.Sleep(1000 * time.Hour)
@@ -212,7 +210,7 @@ func TestTaskExpires(t *testing.T) {
 func TestMaxTasks(t *testing.T) {
 	o := wide
 	o.Quota = limit.NewQuota(6, 2)
-	withStore(t, o, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, o, func(t *testing.T, store *localStore) {
 		require.NotNil(t, store.Add("ann", newFakeRun(), 0))
 		time.Sleep(time.Minute)
 		require.NotNil(t, store.Add("ann", newFakeRun(), 0))
@@ -230,14 +228,14 @@ func TestMaxTasks(t *testing.T) {
 
 func TestShutdownEndsAllTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := taskstore.New(wide)
+		store := newLocalStore(wide)
 		run, stuck := newFakeRun(), &stuckRun{make(chan struct{})}
 		id := store.Add("", run, 0).ID
 		store.Add("", stuck, 0)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 		defer cancel()
 		require.EqualError(t, store.Shutdown(ctx), "enough")
-		require.ErrorIs(t, run.ended, taskstore.ErrShutdown)
+		require.ErrorIs(t, run.ended, errShutdown)
 		require.Nil(t, store.Get("", id))
 		require.Nil(t, store.Add("", newFakeRun(), 0))
 		close(stuck.done)
@@ -248,7 +246,7 @@ func TestShutdownEndsAllTasks(t *testing.T) {
 // stuckRun ignores the end of its context.
 type stuckRun struct{ done chan struct{} }
 
-func (d *stuckRun) Wait() taskstore.Outcome          { <-d.done; return taskstore.Outcome{} }
+func (d *stuckRun) Wait() runOutcome                 { <-d.done; return runOutcome{} }
 func (*stuckRun) Message() string                    { return "" }
 func (*stuckRun) Request() (json.RawMessage, error)  { return json.RawMessage(`{}`), nil }
 func (*stuckRun) Resume(mcp.InputResponses, *string) {}
@@ -257,22 +255,22 @@ func (*stuckRun) End(error)                          {}
 func TestTasksKeepToBudget(t *testing.T) {
 	opts := wide
 	opts.Budget = budget.New(&budget.Options{MaxBytes: 4 << 20})
-	withStore(t, opts, func(t *testing.T, store *taskstore.Store) {
+	withStore(t, opts, func(t *testing.T, store *localStore) {
 		require.Nil(t, store.Add("ann", newFakeRun(), 2<<20), "the request is too large")
 		run := newFakeRun()
 		id := store.Add("ann", run, 900<<10).ID
 		require.Equal(t, 900<<10, opts.Budget.Held())
 		require.Nil(t, store.Add("ann", newFakeRun(), 200<<10), "too much is held for its principal")
-		run.finish(taskstore.Outcome{Result: make(json.RawMessage, 100<<10)})
+		run.finish(runOutcome{Result: make(json.RawMessage, 100<<10)})
 		require.Equal(t, 100<<10, opts.Budget.Held(), "the result replaces the request")
 		large := newFakeRun()
 		other := store.Add("ann", large, 0).ID
-		large.finish(taskstore.Outcome{Result: make(json.RawMessage, 2<<20)})
+		large.finish(runOutcome{Result: make(json.RawMessage, 2<<20)})
 		require.Contains(t, store.Get("ann", other).Error.Message, "too many bytes")
 		cancelled := newFakeRun()
 		last := store.Add("ann", cancelled, 200<<10).ID
 		store.Cancel("ann", last)
-		cancelled.finish(taskstore.Outcome{Result: make(json.RawMessage, 10)})
+		cancelled.finish(runOutcome{Result: make(json.RawMessage, 10)})
 		require.Equal(t, 100<<10, opts.Budget.Held())
 		require.Equal(t, mcp.TaskStatusCompleted, store.Get("ann", id).Status)
 		time.Sleep(2 * time.Hour)
