@@ -163,11 +163,14 @@ func (s sender) notify(ctx context.Context, n peer.Notification, opts []peer.Cal
 
 // tryNotify sends a notification without waiting. It reports false if notify must be called: the
 // notification would be dropped or sent in order, or middleware, which may wait, must be called.
-func (s sender) tryNotify(n peer.Notification, opts []peer.CallOption) (sent bool) {
+func (s sender) tryNotify(n peer.Notification, f *wire.Frame) (sent bool) {
 	if len(s.conn.outgoing()) > 0 || n.Method() == mcp.MethodProgress || s.dropReason(n) != "" {
 		return false
 	}
-	return outbound.TryNotify(s.out, n, plainOptions(s.facts.revision).before(opts, false)...)
+	if f == nil {
+		f = plainOptions(s.facts.revision).frame
+	}
+	return outbound.TryNotify(s.out, n, f)
 }
 
 // progress sends a progress report about the message being handled.

@@ -228,7 +228,7 @@ type tryingChannel struct {
 	posted *[]peer.Notification
 }
 
-func (p tryingChannel) TryNotify(n peer.Notification, _ ...peer.CallOption) bool {
+func (p tryingChannel) TryNotify(n peer.Notification, _ *wire.Frame) bool {
 	*p.posted = append(*p.posted, n)
 	return true
 }
@@ -238,17 +238,17 @@ func TestTryNotify(t *testing.T) {
 	out := tryingChannel{posted: &posted}
 	conn := connection.New(out, nil)
 	updated := &mcp.ResourceUpdatedNotification{URI: "x:a"}
-	require.True(t, outbound.TryNotify(conn, updated))
+	require.True(t, outbound.TryNotify(conn, updated, nil))
 	require.Equal(t, []peer.Notification{updated}, posted)
 	for name, n := range map[string]peer.Notification{
 		"progress is sent in order": &mcp.ProgressNotification{},
 		"not in the revision":       &mcp.SubscriptionsAcknowledgedNotification{},
 	} {
-		require.False(t, outbound.TryNotify(conn, n), name)
+		require.False(t, outbound.TryNotify(conn, n, nil), name)
 	}
 	wrapped := connection.New(out, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
 		func(out peer.Outbound) peer.Outbound { return out },
 	}})
-	require.False(t, outbound.TryNotify(wrapped, updated), "middleware may wait")
+	require.False(t, outbound.TryNotify(wrapped, updated, nil), "middleware may wait")
 	require.Len(t, posted, 1)
 }

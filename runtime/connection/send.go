@@ -27,9 +27,10 @@ func (c *Connection) Notify(ctx context.Context, n peer.Notification, opts ...pe
 }
 
 // TryNotify sends a notification if it can do so without waiting for the peer, and reports
-// whether it has. If it reports false, the caller calls [Connection.Notify].
-func (c *Connection) TryNotify(n peer.Notification, opts ...peer.CallOption) (sent bool) {
-	return c.sender().tryNotify(n, opts)
+// whether it has. If it reports false, the caller calls [Connection.Notify]. Nil means the frame of
+// the connection.
+func (c *Connection) TryNotify(n peer.Notification, f *wire.Frame) (sent bool) {
+	return c.sender().tryNotify(n, f)
 }
 
 func (c *Connection) sender() sender {
@@ -142,8 +143,8 @@ func (s *session) Notify(ctx context.Context, n peer.Notification, opts ...peer.
 }
 
 // TryNotify implements [outbound.TryNotifier] for the channel of the message being handled.
-func (s *session) TryNotify(n peer.Notification, opts ...peer.CallOption) (sent bool) {
-	return s.sender().tryNotify(n, opts)
+func (s *session) TryNotify(n peer.Notification, f *wire.Frame) (sent bool) {
+	return s.sender().tryNotify(n, f)
 }
 
 // Progress implements [mcp.SessionCore].

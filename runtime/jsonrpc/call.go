@@ -219,7 +219,7 @@ func (c *Conn) notify(ctx context.Context, out outlet, n peer.Notification, opts
 
 // tryNotify sends a notification if out can send it without waiting. It reports whether it was
 // sent.
-func (c *Conn) tryNotify(out Writer, n peer.Notification, opts []peer.CallOption) bool {
+func (c *Conn) tryNotify(out Writer, n peer.Notification, f *wire.Frame) bool {
 	w, ok := out.(tryWriter)
 	if !ok || c.isClosed() {
 		return false
@@ -228,6 +228,6 @@ func (c *Conn) tryNotify(out Writer, n peer.Notification, opts []peer.CallOption
 	buf := buffer.New()
 	defer buf.Free()
 	var err error
-	buf.Bytes, err = wire.AppendNotification(buf.Bytes, c.opts.frame(method, callOptions(opts).Frame), method, n)
+	buf.Bytes, err = wire.AppendNotification(buf.Bytes, c.opts.frame(method, f), method, n)
 	return err == nil && w.tryWriteMessage(buf.Bytes)
 }

@@ -521,7 +521,7 @@ func TestNotifyAfterEndOfContextOrConnection(t *testing.T) {
 		require.Empty(t, r.take(), "the context has ended")
 		c.Close()
 		require.NoError(t, c.Notify(t.Context(), &changed{}))
-		require.False(t, c.TryNotify(&changed{}))
+		require.False(t, c.TryNotify(&changed{}, nil))
 		require.Empty(t, r.take(), "the connection is closed")
 	})
 }

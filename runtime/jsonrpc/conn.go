@@ -68,9 +68,9 @@ func (c *Conn) Notify(ctx context.Context, n peer.Notification, opts ...peer.Cal
 }
 
 // TryNotify sends n and reports true, if the Writer can do so without waiting. If it reports false,
-// nothing was sent.
-func (c *Conn) TryNotify(n peer.Notification, opts ...peer.CallOption) bool {
-	return c.tryNotify(c.out, n, opts)
+// nothing was sent. Nil means the frame of [Options].
+func (c *Conn) TryNotify(n peer.Notification, f *wire.Frame) bool {
+	return c.tryNotify(c.out, n, f)
 }
 
 // FailCall ends the call with this id, and reports whether there is one. It is for a transport that

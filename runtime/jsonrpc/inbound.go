@@ -337,12 +337,12 @@ func (x *inboundMessage) Notify(ctx context.Context, n peer.Notification, opts .
 }
 
 // TryNotify implements [outbound.TryNotifier].
-func (x *inboundMessage) TryNotify(n peer.Notification, opts ...peer.CallOption) bool {
+func (x *inboundMessage) TryNotify(n peer.Notification, f *wire.Frame) bool {
 	if !x.back.tryEnter() {
 		return false
 	}
 	defer x.back.leave()
-	return x.conn.tryNotify(x.out, n, opts)
+	return x.conn.tryNotify(x.out, n, f)
 }
 
 // Progress implements [peer.BackChannel].

@@ -79,23 +79,23 @@ func (c *InProcessConn) Call(ctx context.Context, req peer.Message, res wire.Val
 
 // Notify implements [peer.Outbound]. The handler runs in another goroutine.
 func (c *InProcessConn) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	return c.notify(ctx, nil, n, opts)
+	return c.notify(ctx, nil, n, callOptions(opts).Frame)
 }
 
 // TryNotify implements [outbound.TryNotifier]. It never sends progress reports, because they have
 // to wait for the callback.
-func (c *InProcessConn) TryNotify(n peer.Notification, opts ...peer.CallOption) bool {
-	return n.Method() != methodProgress && !c.isClosed() && c.Notify(context.Background(), n, opts...) == nil
+func (c *InProcessConn) TryNotify(n peer.Notification, f *wire.Frame) bool {
+	return n.Method() != methodProgress && !c.isClosed() && c.notify(context.Background(), nil, n, f) == nil
 }
 
 // notify sends a notification. The message that it belongs to has the back channel b; nil stands
 // for the connection itself. A progress report is processed outside of the back channel, because it
 // uses the back channel itself.
-func (c *InProcessConn) notify(ctx context.Context, b *backChannel, n peer.Notification, opts []peer.CallOption) error {
+func (c *InProcessConn) notify(ctx context.Context, b *backChannel, n peer.Notification, f *wire.Frame) error {
 	in := peer.Inbound{Method: n.Method(), Transport: c.peer.opts.Transport, Value: outbound.Original(n)}
-	if own := callOptions(opts).Frame; c.opts.Strict || addsMeta(own) {
+	if c.opts.Strict || addsMeta(f) {
 		var err error
-		if in.Params, err = encodeParams(c.opts.frame(in.Method, own), n); err != nil {
+		if in.Params, err = encodeParams(c.opts.frame(in.Method, f), n); err != nil {
 			return fmt.Errorf("send %q: %w", in.Method, err)
 		}
 		if in.Value = nil; string(in.Params) == "{}" {

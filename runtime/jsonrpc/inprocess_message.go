@@ -222,16 +222,16 @@ func (x *inProcessRequest) Call(ctx context.Context, req peer.Message, res wire.
 
 // Notify implements [peer.Outbound].
 func (x *inProcessRequest) Notify(ctx context.Context, n peer.Notification, opts ...peer.CallOption) error {
-	return x.to.notify(backContext{ctx, x.ctx.Context}, &x.back, n, opts)
+	return x.to.notify(backContext{ctx, x.ctx.Context}, &x.back, n, callOptions(opts).Frame)
 }
 
 // TryNotify implements [outbound.TryNotifier].
-func (x *inProcessRequest) TryNotify(n peer.Notification, opts ...peer.CallOption) bool {
+func (x *inProcessRequest) TryNotify(n peer.Notification, f *wire.Frame) bool {
 	if !x.back.tryEnter() {
 		return false
 	}
 	defer x.back.leave()
-	return x.to.TryNotify(n, opts...)
+	return x.to.TryNotify(n, f)
 }
 
 // Progress implements [peer.BackChannel]. It calls the caller's callback.

@@ -239,7 +239,7 @@ func TestInProcessProgressNotification(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := pair(t, peer.HandlerFunc(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
 			report := &mcp.ProgressNotification{ProgressToken: in.Token, Progress: 1}
-			require.False(t, outbound.TryNotify(in.Back, report), "the callback may block")
+			require.False(t, outbound.TryNotify(in.Back, report, nil), "the callback may block")
 			require.NoError(t, in.Back.Notify(ctx, report))
 			require.NoError(t, in.Back.Notify(ctx, report), "the progress does not increase")
 			return result(`{}`)

@@ -174,21 +174,21 @@ func TestTryNotify(t *testing.T) {
 	pr, pw := io.Pipe()
 	c := jsonrpc.New(jsonrpc.NewLineWriter(pw), nil)
 	n := &mcp.ResourceUpdatedNotification{URI: "x:a"}
-	require.True(t, outbound.TryNotify(c, n))
-	require.False(t, outbound.TryNotify(c, n), "the first notification has not been read")
+	require.True(t, outbound.TryNotify(c, n, nil))
+	require.False(t, outbound.TryNotify(c, n, nil), "the first notification has not been read")
 	line := make([]byte, 1<<10)
 	read, err := pr.Read(line)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:a"}}`, string(line[:read]))
 	pr.Close()
 	require.NoError(t, c.Close())
-	require.False(t, outbound.TryNotify(c, n), "the connection is closed")
+	require.False(t, outbound.TryNotify(c, n, nil), "the connection is closed")
 }
 
 func TestTryNotifyNeedsTryWriter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, r := newConn(t, nil)
-		require.False(t, outbound.TryNotify(c, &mcp.ToolListChangedNotification{}))
+		require.False(t, outbound.TryNotify(c, &mcp.ToolListChangedNotification{}, nil))
 		require.Empty(t, r.take())
 	})
 }
@@ -196,7 +196,7 @@ func TestTryNotifyNeedsTryWriter(t *testing.T) {
 func TestTryNotifyOnBackChannel(t *testing.T) {
 	backs := make(chan peer.BackChannel, 1)
 	h := peer.HandlerFunc(func(_ context.Context, in *peer.Inbound) (peer.Reply, error) {
-		require.True(t, outbound.TryNotify(in.Back, &mcp.ToolListChangedNotification{}))
+		require.True(t, outbound.TryNotify(in.Back, &mcp.ToolListChangedNotification{}, nil))
 		backs <- in.Back
 		return result(`{}`)
 	})
@@ -206,7 +206,7 @@ func TestTryNotifyOnBackChannel(t *testing.T) {
 		c := jsonrpc.New(jsonrpc.NewLineWriter(pw), &jsonrpc.Options{Handler: h})
 		deliver(c, request(1, "a"))
 		require.NoError(t, c.Drain(t.Context()))
-		require.False(t, outbound.TryNotify(<-backs, &mcp.ToolListChangedNotification{}))
+		require.False(t, outbound.TryNotify(<-backs, &mcp.ToolListChangedNotification{}, nil))
 		require.NoError(t, c.Close())
 		pw.Close()
 	})
@@ -214,15 +214,15 @@ func TestTryNotifyOnBackChannel(t *testing.T) {
 		client, server := jsonrpc.InProcessPair(nil, &jsonrpc.Options{Handler: h})
 		defer server.Close()
 		require.NoError(t, client.Call(t.Context(), &mcp.PingRequest{}, nil))
-		require.False(t, outbound.TryNotify(<-backs, &mcp.ToolListChangedNotification{}))
+		require.False(t, outbound.TryNotify(<-backs, &mcp.ToolListChangedNotification{}, nil))
 	})
 }
 
 func TestTryNotifyAfterClose(t *testing.T) {
 	c, s := pair(t, nil)
-	require.True(t, c.TryNotify(&changed{}))
+	require.True(t, c.TryNotify(&changed{}, nil))
 	s.Close()
-	require.False(t, c.TryNotify(&changed{}))
+	require.False(t, c.TryNotify(&changed{}, nil))
 }
 
 // unread returns a connection whose peer does not read.

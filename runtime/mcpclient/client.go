@@ -20,6 +20,11 @@ import (
 // can be sent to a server, by [mcp.ServerPeer]; [peer.SendRequest] sends custom requests. It is
 // safe for concurrent use.
 type Client struct {
+	// An update of a resource uses these fields of each client, so they are next to each other.
+	watched        watchedResources
+	handlesUpdates bool // handlers or middleware receive updates of resources
+	cache          cache
+
 	// ServerPeer sends requests, caches results and handles input requests of the server.
 	// [Client.Forward] does not cache and does not handle input requests.
 	mcp.ServerPeer
@@ -28,8 +33,6 @@ type Client struct {
 	endpoint    Endpoint
 	dispatcher  *connection.Dispatcher
 	mux         peer.Mux // handlers of the server's messages
-	watched     watchedResources
-	cache       cache
 	tools       toolTable
 	ownTasks    *sessiontasks.Table // nil if the client runs no tasks
 	taskReports taskReports

@@ -109,6 +109,7 @@ func (c *Client) newDispatcher() *connection.Dispatcher {
 	if o.Tasks {
 		middleware = append([]peer.Middleware{c.relateToTasks}, middleware...)
 	}
+	c.handlesUpdates = c.handles(mcp.MethodResourceUpdated)
 	return connection.NewDispatcher(&connection.DispatcherOptions{Mux: mux, Middleware: middleware, Logger: o.Logger})
 }
 

@@ -31,6 +31,7 @@ func (c *Client) interceptNotification(sc *serverConn, in *peer.Inbound) bool {
 	if id.IsZero() {
 		if u, ok := n.(*mcp.ResourceUpdatedNotification); ok {
 			c.watched.notify(u)
+			return !c.handlesUpdates
 		}
 		return !c.handles(in.Method)
 	}

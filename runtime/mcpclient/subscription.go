@@ -81,7 +81,10 @@ func (s *Subscription) Done() <-chan struct{} { return s.done }
 func (s *Subscription) Err() error {
 	s.events.mu.Lock()
 	defer s.events.mu.Unlock()
-	return s.events.err
+	if s.events.ended == nil {
+		return nil
+	}
+	return *s.events.ended
 }
 
 // Close ends the subscription. It returns when the server has been informed.
@@ -180,12 +183,11 @@ const (
 // queue has notifications in the order in which they arrived. It merges equal notifications.
 type queue struct {
 	mu      sync.Mutex // guards the fields below
-	changed sync.Cond
 	waiting []peer.Notification
 	first   [1]peer.Notification // the array of waiting, which seldom grows
+	ended   *error               // the argument of end; nil before
 	index   map[event]struct{}   // of the waiting notifications; nil while there are few
-	ended   bool
-	err     error
+	changed sync.Cond
 }
 
 // event identifies equal notifications.
@@ -211,7 +213,7 @@ func (q *queue) put(n peer.Notification) bool {
 	defer q.mu.Unlock()
 	e := eventOf(n)
 	switch {
-	case q.ended || q.has(e):
+	case q.ended != nil || q.has(e):
 		return true
 	case len(q.waiting) == maxQueued:
 		return false
@@ -243,8 +245,8 @@ func (q *queue) has(e event) bool {
 func (q *queue) end(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.ended {
-		q.ended, q.err = true, err
+	if q.ended == nil {
+		q.ended = &err
 		q.changed.Broadcast()
 	}
 }
@@ -263,8 +265,8 @@ func (q *queue) next(ctx context.Context) (peer.Notification, error) {
 	defer q.mu.Unlock()
 	for len(q.waiting) == 0 {
 		switch {
-		case q.ended:
-			return nil, q.err
+		case q.ended != nil:
+			return nil, *q.ended
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		}
@@ -278,21 +280,25 @@ func (q *queue) next(ctx context.Context) (peer.Notification, error) {
 func (q *queue) remove() peer.Notification {
 	n := q.waiting[0]
 	q.waiting = slices.Delete(q.waiting, 0, 1)
-	if delete(q.index, eventOf(n)); len(q.waiting) == 0 {
+	if len(q.waiting) == 0 {
 		q.index = nil
+	} else if q.index != nil {
+		delete(q.index, eventOf(n))
 	}
 	return n
 }
 
 // watchedResources has the resources of a session that iterations of [Client.Watch] wait for.
 type watchedResources struct {
-	mu  sync.Mutex // guards all, and the queues of each
-	all []*watchedResource
+	mu    sync.Mutex // guards all, and the queues of each
+	all   []*watchedResource
+	first [1]*watchedResource // the array of all, which seldom grows
 }
 
 type watchedResource struct {
 	uri    string
 	queues []*queue
+	first  [1]*queue // the array of queues, which seldom grows
 
 	sending    chan struct{} // has one element while a request is being sent
 	subscribed bool          // used by the holder of sending
@@ -333,6 +339,10 @@ func (t *watchedResources) addQueue(uri string, q *queue) *watchedResource {
 	w := t.find(uri)
 	if w == nil {
 		w = &watchedResource{uri: uri, sending: make(chan struct{}, 1)}
+		w.queues = w.first[:0]
+		if len(t.all) == 0 {
+			t.all = t.first[:0]
+		}
 		t.all = append(t.all, w)
 	}
 	if !slices.Contains(w.queues, q) {

@@ -225,7 +225,7 @@ func (s *sessionSubscriber) place() *uint64           { return &s.number }
 // notify implements subscriber. close removes the session before it waits for the goroutine
 // that is started here.
 func (s *sessionSubscriber) notify(m *eventMessage) {
-	if s.queue.idle() && outbound.TryNotify(s.conn, &m.session) {
+	if s.queue.idle() && outbound.TryNotify(s.conn, &m.session, nil) {
 		return
 	}
 	if s.queue.put(&m.session, m.room(s.subscribers.opts)) {

@@ -210,7 +210,7 @@ func (st *stream) place() *uint64      { return &st.number }
 
 func (st *stream) notify(m *eventMessage) {
 	r := m.streamNotification(&st.meta)
-	if st.queue.idle() && outbound.TryNotify(st.session.SessionCore, r) {
+	if st.queue.idle() && outbound.TryNotify(st.session.SessionCore, r, nil) {
 		return
 	}
 	if st.queue.put(r, m.room(st.opts)) {

@@ -353,15 +353,15 @@ func (c *sessionOutbound) Notify(ctx context.Context, n peer.Notification, opts 
 // TryNotify implements [outbound.TryNotifier]. Storing a notification in memory does not wait
 // for the client, which receives it on its standalone stream. It needs no JSON-RPC
 // connection.
-func (c *sessionOutbound) TryNotify(n peer.Notification, opts ...peer.CallOption) bool {
+func (c *sessionOutbound) TryNotify(n peer.Notification, f *wire.Frame) bool {
 	s := (*session)(c)
-	if !s.handler.opts.storesInMemory() || len(opts) > 1 { // the first option is the frame of the connection
+	if !s.handler.opts.storesInMemory() {
 		return false
 	}
 	buf := buffer.New()
 	defer buf.Free()
 	var err error
-	buf.Bytes, err = wire.AppendNotification(buf.Bytes, s.conn.Frame(n.Method()), n.Method(), n)
+	buf.Bytes, err = wire.AppendNotification(buf.Bytes, f, n.Method(), n)
 	return err == nil && s.WriteMessage(context.Background(), buf.Bytes) == nil
 }
 

@@ -450,7 +450,7 @@ func TestNotificationIsStoredWithoutWaiting(t *testing.T) {
 			standalone := e.stream(http.MethodGet, "", c.headers()...)
 			time.Sleep(time.Second) // the session is idle
 			changed := &mcp.ToolListChangedNotification{}
-			require.Equal(t, store == memory, outbound.TryNotify(own, changed), "another store may wait")
+			require.Equal(t, store == memory, outbound.TryNotify(own, changed, nil), "another store may wait")
 			if store != memory {
 				require.NoError(t, own.Notify(t.Context(), changed))
 			}
@@ -469,7 +469,7 @@ func TestNotificationIsStoredWithoutWaiting(t *testing.T) {
 			}
 			resumed.stop()
 			e.stream(http.MethodDelete, "", c.headers()...)
-			require.False(t, outbound.TryNotify(own, changed), "the session has ended")
+			require.False(t, outbound.TryNotify(own, changed, nil), "the session has ended")
 		})
 	}
 }

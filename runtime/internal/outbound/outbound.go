@@ -55,14 +55,14 @@ type TryNotifier interface {
 	peer.Outbound
 	// TryNotify sends n and reports true, if it can do so without waiting. If it reports
 	// false, nothing was sent: the caller calls Notify, which may wait and returns the
-	// error of an invalid n.
-	TryNotify(n peer.Notification, opts ...peer.CallOption) bool
+	// error of an invalid n. If f is nil, the Outbound chooses the frame.
+	TryNotify(n peer.Notification, f *wire.Frame) bool
 }
 
 // TryNotify calls the method TryNotify of out. It reports false if out has none.
-func TryNotify(out peer.Outbound, n peer.Notification, opts ...peer.CallOption) bool {
+func TryNotify(out peer.Outbound, n peer.Notification, f *wire.Frame) bool {
 	t, ok := out.(TryNotifier)
-	return ok && t.TryNotify(n, opts...)
+	return ok && t.TryNotify(n, f)
 }
 
 // An Encoded notification has been encoded once, to be sent to many peers. Code that examines a

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // tryNotifier accepts notifications while it is open.
@@ -18,7 +19,7 @@ type tryNotifier struct {
 	got  []peer.Notification
 }
 
-func (t *tryNotifier) TryNotify(n peer.Notification, _ ...peer.CallOption) bool {
+func (t *tryNotifier) TryNotify(n peer.Notification, _ *wire.Frame) bool {
 	if t.open {
 		t.got = append(t.got, n)
 	}
@@ -33,11 +34,11 @@ func (e encoded) Original() peer.Notification { return e.Notification }
 func TestTryNotify(t *testing.T) {
 	n := new(mcp.ToolListChangedNotification)
 	out := &tryNotifier{open: true}
-	require.True(t, outbound.TryNotify(out, n))
+	require.True(t, outbound.TryNotify(out, n, nil))
 	require.Equal(t, []peer.Notification{n}, out.got)
 	out.open = false
-	require.False(t, outbound.TryNotify(out, n))
-	require.False(t, outbound.TryNotify(outbound.None{}, n), "it has no such method")
+	require.False(t, outbound.TryNotify(out, n, nil))
+	require.False(t, outbound.TryNotify(outbound.None{}, n, nil), "it has no such method")
 }
 
 func TestOriginal(t *testing.T) {
