@@ -164,13 +164,27 @@ func (s sender) notify(ctx context.Context, n peer.Notification, opts []peer.Cal
 // tryNotify sends a notification without waiting. It reports false if notify must be called: the
 // notification would be dropped or sent in order, or middleware, which may wait, must be called.
 func (s sender) tryNotify(n peer.Notification, f *wire.Frame) (sent bool) {
-	if len(s.conn.outgoing()) > 0 || n.Method() == mcp.MethodProgress || s.dropReason(n) != "" {
+	method := n.Method()
+	if len(s.conn.outgoing()) > 0 || method == mcp.MethodProgress {
+		return false
+	}
+	if !s.isAllowedUpdate(n, method) && s.dropReason(n) != "" {
 		return false
 	}
 	if f == nil {
 		f = plainOptions(s.facts.revision).frame
 	}
 	return outbound.TryNotify(s.out, n, f)
+}
+
+// isAllowedUpdate reports whether n is an update of a resource that a server sends to many
+// sessions, and may be sent. If it is false, dropReason decides.
+func (s sender) isAllowedUpdate(n peer.Notification, method string) bool {
+	if !s.facts.sendsUpdates || s.conn.client || method != mcp.MethodResourceUpdated {
+		return false
+	}
+	_, ok := n.(outbound.Encoded)
+	return ok
 }
 
 // progress sends a progress report about the message being handled.

@@ -233,6 +233,13 @@ func (p tryingChannel) TryNotify(n peer.Notification, _ *wire.Frame) bool {
 	return true
 }
 
+// encodedUpdate is an update that is sent to many sessions.
+type encodedUpdate struct {
+	*mcp.ResourceUpdatedNotification
+}
+
+func (u encodedUpdate) Original() peer.Notification { return u.ResourceUpdatedNotification }
+
 func TestTryNotify(t *testing.T) {
 	var posted []peer.Notification
 	out := tryingChannel{posted: &posted}
@@ -246,6 +253,27 @@ func TestTryNotify(t *testing.T) {
 	} {
 		require.False(t, outbound.TryNotify(conn, n, nil), name)
 	}
+	encoded := encodedUpdate{updated}
+	for _, state := range []struct {
+		server *mcp.ServerCapabilities // nil if unknown
+		client bool
+		sent   bool
+	}{
+		{&mcp.ServerCapabilities{Resources: &mcp.ResourcesCapability{Subscribe: true}}, false, true},
+		{&mcp.ServerCapabilities{Resources: &mcp.ResourcesCapability{}}, false, false},
+		{nil, false, true},
+		{&mcp.ServerCapabilities{Resources: &mcp.ResourcesCapability{Subscribe: true}}, true, false},
+	} {
+		posted = nil
+		conn := connection.New(out, &connection.Options{Client: state.client})
+		conn.State().SetServerCapabilities(state.server)
+		require.Equal(t, state.sent, outbound.TryNotify(conn, encoded, nil))
+		require.Equal(t, state.sent, len(posted) == 1)
+	}
+	stateless := connection.NewForRequest(mcp.Revision20260728, nil, nil, &connection.Options{Outbound: out})
+	stateless.State().SetServerCapabilities(nil)
+	require.False(t, outbound.TryNotify(stateless, encoded, nil), "only subscriptions carry it")
+	posted = []peer.Notification{updated}
 	wrapped := connection.New(out, &connection.Options{Outgoing: []func(peer.Outbound) peer.Outbound{
 		func(out peer.Outbound) peer.Outbound { return out },
 	}})

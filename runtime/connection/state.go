@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/capabilities"
 	"github.com/mcpwright/mcp/runtime/internal/loglevel"
 	"github.com/mcpwright/mcp/runtime/internal/revisions"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -41,8 +42,11 @@ type State struct {
 // facts is what is known about the peer. A facts never changes, and neither do the values that
 // it points to: State replaces it.
 type facts struct {
-	revision wire.Revision
-	request  *requestOptions // how requests are encoded
+	revision     wire.Revision
+	handshake    bool            // the revision is a handshake revision
+	sendsUpdates bool            // the result of allowsUpdates, or false
+	request      *requestOptions // how requests are encoded
+
 	params   *mcp.InitializeRequest
 	caps     *mcp.ClientCapabilities
 	info     *mcp.Implementation // of the client; params are created from it when they are needed
@@ -51,7 +55,6 @@ type facts struct {
 	ready    chan struct{} // closed when the session is initialized; nil until it is requested
 
 	logs                loglevel.Severity
-	handshake           bool // the revision is a handshake revision
 	initializeProcessed bool
 	initialized         bool
 	timedOut            bool // the client has not confirmed the handshake in time
@@ -65,7 +68,14 @@ func (s *State) update(change func(*facts)) {
 	defer s.mu.Unlock()
 	f := *s.now.Load()
 	change(&f)
+	f.sendsUpdates = f.allowsUpdates()
 	s.now.Store(&f)
+}
+
+// allowsUpdates reports whether the server of a session may send updates of resources.
+func (f *facts) allowsUpdates() bool {
+	info := mcp.MethodByName(mcp.MethodResourceUpdated)
+	return f.handshake && info.FromServer.Has(f.revision) && (f.server == nil || capabilities.ServerHas(f.server, info.Capability))
 }
 
 // snapshot returns the current facts.

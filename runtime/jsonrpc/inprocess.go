@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,9 +22,15 @@ import (
 //     notification is sent.
 //   - The [Options] for reading, writing and batches have no effect.
 type InProcessConn struct {
-	opts          Options     // its last fields, closed and peer are next to each other: an update of a resource uses them for each client
-	closed        atomic.Bool // link.closed is closed, or will be at once; faster to load
-	peer          *InProcessConn
+	// An update of a resource uses these fields of each client, so they are in one cache line.
+	closed    atomic.Bool // link.closed is closed, or will be at once; faster to load
+	strict    bool        // like the following fields, a copy of the option
+	peer      *InProcessConn
+	transport peer.TransportContext
+	logger    *slog.Logger
+	intercept func(*peer.Inbound) bool
+
+	opts          Options
 	link          *inProcessLink
 	table         inProcessTable // of the requests that this end handles
 	notifications queue
@@ -48,6 +55,7 @@ func InProcessPair(client, server *Options) (*InProcessConn, *InProcessConn) {
 
 func newInProcessConn(opts *Options, l *inProcessLink) *InProcessConn {
 	c := &InProcessConn{opts: opts.withDefaults("direct"), link: l}
+	c.strict, c.transport, c.logger, c.intercept = c.opts.Strict, c.opts.Transport, c.opts.Logger, c.opts.InterceptNotification
 	c.table.timer.f = c.table.expire
 	c.notifications = queue{do: func(x any) { c.handleNotification(x.(*inProcessNotification)) }, maxItems: c.opts.MaxQueuedNotifications, tasks: &l.tasks}
 	c.inFlight.table = c
@@ -92,8 +100,11 @@ func (c *InProcessConn) TryNotify(n peer.Notification, f *wire.Frame) bool {
 // for the connection itself. A progress report is processed outside of the back channel, because it
 // uses the back channel itself.
 func (c *InProcessConn) notify(ctx context.Context, b *backChannel, n peer.Notification, f *wire.Frame) error {
-	in := peer.Inbound{Method: n.Method(), Transport: c.peer.opts.Transport, Value: outbound.Original(n)}
-	if c.opts.Strict || addsMeta(f) {
+	x := inProcessNotifications.Get().(*inProcessNotification)
+	x.to, x.ctx.Context, x.ctx.Detached = c.peer, ctx, true
+	in := &x.in
+	in.Method, in.Transport, in.Value, in.Back = n.Method(), c.peer.transport, outbound.Original(n), x
+	if c.strict || addsMeta(f) {
 		var err error
 		if in.Params, err = encodeParams(c.opts.frame(in.Method, f), n); err != nil {
 			return fmt.Errorf("send %q: %w", in.Method, err)
@@ -110,14 +121,14 @@ func (c *InProcessConn) notify(ctx context.Context, b *backChannel, n peer.Notif
 		c.opts.Logger.DebugContext(ctx, "notification dropped", "method", in.Method, "error", err)
 		return nil
 	}
-	c.peer.processNotification(&in)
+	c.peer.processNotification(in)
 	if b != nil {
 		if !b.enter() {
 			return nil
 		}
 		defer b.leave()
 	}
-	c.peer.queueNotification(ctx, in)
+	c.peer.queueNotification(x)
 	return nil
 }
 

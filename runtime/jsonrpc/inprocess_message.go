@@ -275,14 +275,9 @@ type inProcessNotification struct {
 var inProcessNotifications = sync.Pool{New: func() any { return new(inProcessNotification) }}
 
 // queueNotification queues a notification for the handler.
-func (c *InProcessConn) queueNotification(ctx context.Context, in peer.Inbound) {
-	n := inProcessNotifications.Get().(*inProcessNotification)
-	n.in, n.to = in, c
-	n.in.Back = n
-	n.ctx.Context, n.ctx.Detached = ctx, true
-	consumed := !c.isClosed() && c.opts.intercept(&n.in)
+func (c *InProcessConn) queueNotification(n *inProcessNotification) {
 	switch {
-	case consumed:
+	case !c.isClosed() && c.intercepts(&n.in):
 		n.drop()
 		*n = inProcessNotification{} // InterceptNotification does not retain it
 		inProcessNotifications.Put(n)
@@ -291,9 +286,17 @@ func (c *InProcessConn) queueNotification(ctx context.Context, in peer.Inbound) 
 	case !c.notifications.add(n, 0):
 		n.drop()
 		if !c.isClosed() {
-			c.opts.report(fmt.Errorf("notification %q dropped: %w", in.Method, ErrTooManyQueued))
+			c.opts.report(fmt.Errorf("notification %q dropped: %w", n.in.Method, ErrTooManyQueued))
 		}
 	}
+}
+
+// intercepts calls InterceptNotification and reports whether it consumed the notification.
+func (c *InProcessConn) intercepts(in *peer.Inbound) (consumed bool) {
+	if c.intercept != nil {
+		failure.LogPanics(c.logger, "InterceptNotification", func() { consumed = c.intercept(in) })
+	}
+	return consumed
 }
 
 // handleNotification calls the handler of a notification.
