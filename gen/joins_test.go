@@ -75,6 +75,31 @@ var joins = map[string]struct {
 		},
 		"", "tools_codec.go", []string{"if len(b) == start && len(x.Extra) == 0 && e.OmitsParams() {\n\t\trequired = only20260728"},
 	},
+	"a constant that changes": {
+		member("TextContent", "type", `{"type": "string", "const": "prose"}`),
+		`TextContent: The member "type" is the constant "prose" in 2027-03-01.`,
+		"common_codec.go", []string{
+			"x.Extra = o.Constant(x.Extra, textContentConstantType)", "b = e.Constant(b, x.Extra, textContentConstantType)",
+			"case \"text\":\n\t\tif d.Has(until20260728) {\n\t\t\tv = new(TextContent)\n\t\t}\n\tcase \"prose\":\n\t\tif d.Has(since20270301) {\n\t\t\tv = new(TextContent)",
+			`List: []wire.EnumValue{{Name: "text", In: until20260728}, {Name: "prose", In: since20270301}}}, Closed: wire.Always, Required: wire.Always}`},
+	},
+	"a constant with a second value": {
+		member("ElicitRequestFormParams", "mode", `{"type": "string", "enum": ["form", "page"]}`),
+		`ElicitRequestFormParams: The member "mode" is an enum in 2027-03-01.`,
+		"elicitation_codec.go", []string{`case "page":`, "if d.Has(since20270301) {\n\t\t\tv = new(ElicitRequestFormParams)"},
+	},
+	"a constant that becomes the constant of another alternative": {
+		combine(member("TextContent", "type", `{"type": "string", "const": "image"}`), member("ImageContent", "type", `{"type": "string", "const": "text"}`)),
+		`ImageContent: The member "type" is the constant "text" in 2027-03-01.`,
+		"common_codec.go", []string{"case d.Has(since20270301):\n\t\t\tv = new(ImageContent)", "case d.Has(since20270301):\n\t\t\tv = new(TextContent)"},
+	},
+	"a constant in the params of a message": {
+		func(defs object) {
+			member("CallToolRequestParams", "kind", `{"type": "string", "const": "tool"}`)(defs)
+			requireMembers("CallToolRequestParams", "kind")(defs)
+		},
+		"", "tools_codec.go", []string{"b = append(b, `,\"kind\":\"tool\"`...)", "case \"kind\":\n\t\t\td.Const(\"tool\")"},
+	},
 	"an object without other members": {
 		closed("Icon", "CallToolRequestParams"),
 		"CallToolRequest: It has no other members in 2027-03-01.",

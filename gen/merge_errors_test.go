@@ -21,9 +21,16 @@ type mergeError struct {
 // changedForms are definitions and members with another type than in earlier
 // revisions.
 var changedForms = map[string]mergeError{
-	"a constant that changes": {
-		member("TextContent", "type", `{"type": "string", "const": "prose"}`),
-		[]string{"2027-03-01#/$defs/TextContent/properties/type", "2026-07-28#/$defs/TextContent/properties/type", `"text"`, `"prose"`, "its own definition"},
+	"a constant that becomes a number": {
+		member("TextContent", "type", `{"type": "integer", "const": 7}`),
+		[]string{"2027-03-01#/$defs/TextContent/properties/type", "2026-07-28#/$defs/TextContent/properties/type", `"text"`, "the constant 7", "its own definition"},
+	},
+	"a constant of a union that one alternative does not have": {
+		combine(member("ResourceLink", "kind", `{"type": "string", "const": "resource_link"}`), func(defs object) {
+			delete(defs["ResourceLink"].(object)["properties"].(object), "type")
+			defs["ResourceLink"].(object)["required"] = parsed(`["kind", "name", "uri"]`)
+		}),
+		[]string{"2027-03-01#/$defs/ContentBlock", "ImageContent and AudioContent cannot be distinguished"},
 	},
 	"a _meta that is not an object": {
 		member("CallToolResult", "_meta", `{"type": "string"}`),

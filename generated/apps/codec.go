@@ -226,6 +226,7 @@ func (x *InitializeResult) UnmarshalJSON(data []byte) error {
 }
 
 var messageRequestMembers = &wire.Members{Type: "MessageRequest", List: []wire.Member{
+	{Name: "role", In: wire.Always, Required: wire.Always},
 	{Name: "content", In: wire.Always, Required: wire.Always},
 	{Name: "_meta", In: wire.Always},
 }}
@@ -236,6 +237,7 @@ func (x *MessageRequest) AppendParams(b []byte, e *wire.Encoder) []byte {
 		return e.Missing(b, "MessageRequest")
 	}
 	start := len(b)
+	b = append(b, `,"role":"user"`...)
 	b = append(b, `,"content":`...)
 	b = wire.AppendList(b, e, x.Content, mcp.AppendUnion[mcp.ContentBlock])
 	b = wire.AppendMeta(b, e, x, x.Meta, 0)
@@ -247,6 +249,8 @@ func (x *MessageRequest) DecodeParams(d *wire.Decoder) {
 	o := d.Object(messageRequestMembers)
 	for o.Next() {
 		switch o.Name {
+		case "role":
+			d.Const("user")
 		case "content":
 			x.Content = wire.List(d, mcp.DecodeUnion[mcp.ContentBlock])
 		case "_meta":

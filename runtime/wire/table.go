@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 )
@@ -147,4 +148,52 @@ func EnumOf(list []*Enum, typeName string) *Enum {
 		panic(fmt.Sprintf("wire: there is no enum %q", typeName))
 	}
 	return list[i]
+}
+
+// Constant is the table of a member that is a constant, but has other values in some revisions.
+type Constant struct {
+	Name             string // of the member
+	Values           Enum
+	Closed, Required Window // the revisions that forbid other strings, and that require the member
+}
+
+// value returns the value that the revisions of mask write: the first value if they have it, or their only one. It
+// reports whether there is such a value. There is none if the member may be absent and may have several values.
+func (c *Constant) value(mask Window) (value string, ok bool) {
+	count := bits.OnesCount64(uint64(mask &^ c.Closed))
+	for _, v := range c.Values.List {
+		if v.In&mask == 0 {
+			continue
+		}
+		if count++; !ok {
+			value, ok = v.Name, true
+		}
+	}
+	one := mask&(mask-1) == 0
+	switch {
+	case count < 2:
+	case one && mask&^c.Required != 0, c.Values.List[0].In&mask == 0:
+		return "", false
+	}
+	return value, ok
+}
+
+// allows reports whether the revisions of mask allow a value.
+func (c *Constant) allows(value string, mask Window) bool {
+	_, err := c.Values.find(value, mask)
+	return err == nil || mask&^c.Closed != 0
+}
+
+// writes reports whether a revision writes a value that is not set.
+func (c *Constant) writes(value string) bool {
+	i := c.Values.index(value)
+	if i < 0 {
+		return false
+	}
+	for w := c.Values.List[i].In; w != 0; w &= w - 1 {
+		if constant, ok := c.value(w & -w); ok && constant == value {
+			return true
+		}
+	}
+	return false
 }

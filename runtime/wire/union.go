@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -162,4 +163,46 @@ func (e *Encoder) PrimitiveOrAny(b []byte, v any, lists, anything Window) []byte
 		return e.Lacks(b, "value of any kind here")
 	}
 	return e.Raw(b, raw, "")
+}
+
+// Constant reads the value of the current member, which is in the table c. If a revision does not write the value
+// by itself, Constant stores it in extra. If extra is nil, Constant creates it. Constant returns the map.
+func (o *Object) Constant(extra map[string]json.RawMessage, c *Constant) map[string]json.RawMessage {
+	if o.d == nil {
+		return extra
+	}
+	text := o.d.EnumIn(&c.Values, c.Closed)
+	if constant, ok := c.value(o.d.mask); o.d.err != nil || ok && text == constant {
+		return extra
+	}
+	if extra == nil {
+		extra = make(map[string]json.RawMessage)
+	}
+	extra[c.Name] = AppendString(nil, text)
+	return extra
+}
+
+// Constant appends the member of the table c: the value in extra, or the constant of the revision. If extra has the
+// constant of another revision, Constant appends the constant of the revision, too. It fails if the revision
+// requires the member and there is no value.
+func (e *Encoder) Constant(b []byte, extra map[string]json.RawMessage, c *Constant) []byte {
+	value, ok := c.value(e.mask)
+	if raw, set := extra[c.Name]; set {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			e.FailWith(b, fmt.Errorf("member %q: %w", c.Name, err))
+			return b
+		}
+		if !ok || c.allows(text, e.mask) || !c.writes(text) {
+			value, ok = text, true
+		}
+	}
+	switch {
+	case ok:
+		b = append(AppendString(append(b, ','), c.Name), ':')
+		return e.EnumIn(b, value, &c.Values, c.Closed)
+	case e.Needs(c.Required):
+		return e.Missing(b, c.Name)
+	}
+	return b
 }

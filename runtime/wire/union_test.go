@@ -145,3 +145,64 @@ func TestOpenEnum(t *testing.T) {
 	_, err := decodeWith(`7`, newRevision, func(d *Decoder) string { return d.OpenEnum(m) })
 	require.Contains(t, err, "want a string")
 }
+
+func TestConstant(t *testing.T) {
+	required := &Constant{Name: "type", Closed: Always, Required: Always,
+		Values: Enum{Type: "T.type", List: []EnumValue{{Name: "text", In: 1}, {Name: "prose", In: sinceNew}, {Name: "verse", In: sinceNew}}}}
+	changed := &Constant{Name: "type", Closed: Always, Required: Always,
+		Values: Enum{Type: "T.type", List: []EnumValue{{Name: "text", In: 1}, {Name: "prose", In: sinceNew}}}}
+	optional := &Constant{Name: "type", Closed: 1, Required: 1, Values: Enum{Type: "T.type", List: []EnumValue{{Name: "text", In: Always}}}}
+	var all Revision
+	for name, x := range map[string]struct {
+		table          *Constant
+		from, to       Revision
+		data, out, err string
+		readErr        bool
+	}{
+		"own":                        {changed, oldRevision, oldRevision, `{"type":"text"}`, `{"type":"text"}`, "", false},
+		"another":                    {changed, newRevision, newRevision, `{"type":"prose"}`, `{"type":"prose"}`, "", false},
+		"from an older revision":     {changed, oldRevision, newRevision, `{"type":"text"}`, `{"type":"prose"}`, "", false},
+		"from a newer revision":      {changed, newRevision, oldRevision, `{"type":"prose"}`, `{"type":"text"}`, "", false},
+		"from all revisions":         {changed, all, oldRevision, `{"type":"prose"}`, `{"type":"text"}`, "", false},
+		"in all revisions":           {changed, all, all, `{"type":"prose"}`, `{"type":"prose"}`, "", false},
+		"a newer value":              {changed, oldRevision, all, `{"type":"prose"}`, "", `revision has no T.type "prose"`, true},
+		"an older value":             {changed, newRevision, all, `{"type":"text"}`, "", `revision has no T.type "text"`, true},
+		"an unknown value":           {changed, all, all, `{"type":"other"}`, "", `T.type has no value "other"`, true},
+		"a number":                   {changed, all, all, `{"type":1}`, "", "want a string", true},
+		"one of several":             {required, newRevision, newRevision, `{"type":"verse"}`, `{"type":"verse"}`, "", false},
+		"one of several, older":      {required, newRevision, oldRevision, `{"type":"verse"}`, "", `revision has no T.type "verse"`, false},
+		"none of several":            {required, oldRevision, newRevision, `{"type":"text"}`, "", "type is required and not set", false},
+		"any string":                 {optional, newRevision, newRevision, `{"type":"other"}`, `{"type":"other"}`, "", false},
+		"the constant as any string": {optional, newRevision, newRevision, `{"type":"text"}`, `{"type":"text"}`, "", false},
+		"the constant to older":      {optional, newRevision, oldRevision, `{"type":"text"}`, `{"type":"text"}`, "", false},
+		"any string to older":        {optional, newRevision, oldRevision, `{"type":"other"}`, "", `T.type has no value "other"`, false},
+		"absent":                     {optional, newRevision, newRevision, `{}`, `{}`, "", false},
+		"absent to older":            {optional, newRevision, oldRevision, `{}`, `{"type":"text"}`, "", false},
+		"the constant from older":    {optional, oldRevision, newRevision, `{"type":"text"}`, `{}`, "", false},
+		"any string in all":          {optional, all, all, `{"type":"other"}`, `{"type":"other"}`, "", false},
+	} {
+		extra, err := decodeWith(x.data, x.from, func(d *Decoder) (extra map[string]json.RawMessage) {
+			o := d.Object(&Members{Type: "T", List: []Member{{Name: "type", In: Always}}})
+			for o.Next() {
+				extra = o.Constant(extra, x.table)
+			}
+			return extra
+		})
+		if x.readErr {
+			require.Contains(t, err, x.err, name)
+			continue
+		}
+		require.Empty(t, err, name)
+		out, err := encodeWith(x.to, func(b []byte, e *Encoder) []byte { return CloseObject(e.Constant(b, extra, x.table), 0) })
+		if x.err != "" {
+			require.Contains(t, err, x.err, name)
+			continue
+		}
+		require.Empty(t, err, name)
+		require.Equal(t, x.out, out, name)
+	}
+	_, err := encodeWith(newRevision, func(b []byte, e *Encoder) []byte {
+		return e.Constant(b, map[string]json.RawMessage{"type": json.RawMessage("1")}, changed)
+	})
+	require.Contains(t, err, `member "type"`)
+}

@@ -38,6 +38,11 @@ func (g *generator) structCodec(f *jen.File, t *ir.Type, s *ir.Struct) {
 		g.messageJSON(f, t, s)
 	}
 	g.stdJSON(f, t.Name)
+	for _, c := range s.Consts {
+		if c.Values != nil {
+			g.constant(f, t, c)
+		}
+	}
 	g.checks(f, t, s)
 }
 
@@ -48,7 +53,7 @@ func (g *generator) structCodec(f *jen.File, t *ir.Type, s *ir.Struct) {
 func (g *generator) members(f *jen.File, t *ir.Type, s *ir.Struct) {
 	var list []jen.Code
 	for _, c := range s.Consts {
-		if s.Method == nil {
+		if c.In != 0 {
 			list = append(list, g.member(c.JSON, c.In, c.Required))
 		}
 	}
@@ -116,11 +121,27 @@ func (g *generator) stdJSON(f *jen.File, name string) {
 //
 //	var roleEnum = &wire.Enum{Type: "Role", List: []wire.EnumValue{{Name: "user", In: wire.Always}, …}}
 func (g *generator) enumCodec(f *jen.File, t *ir.Type, e *ir.Enum) {
-	var list []jen.Code
-	for _, v := range e.Values {
+	table(f, enumVar(t), "Enum", t.Name, "EnumValue", g.enumValues(e.Values))
+}
+
+func (g *generator) enumValues(values []*ir.Value) (list []jen.Code) {
+	for _, v := range values {
 		list = append(list, jen.Values(jen.Id("Name").Op(":").Lit(v.JSON), jen.Id("In").Op(":").Add(g.window(v.In))))
 	}
-	table(f, enumVar(t), "Enum", t.Name, "EnumValue", list)
+	return list
+}
+
+// constant prints:
+//
+//	var textContentConstantType = &wire.Constant{Name: "type", Values: wire.Enum{Type: "TextContent.type", List: …}, Closed: …, Required: …}
+func (g *generator) constant(f *jen.File, t *ir.Type, c *ir.Const) {
+	f.Var().Id(constantVar(t, c)).Op("=").Op("&").Qual(wirePkg, "Constant").Values(
+		jen.Id("Name").Op(":").Lit(c.JSON),
+		jen.Id("Values").Op(":").Qual(wirePkg, "Enum").Values(jen.Id("Type").Op(":").Lit(t.Name+"."+c.JSON),
+			jen.Id("List").Op(":").Index().Qual(wirePkg, "EnumValue").Values(g.enumValues(c.Values)...)),
+		jen.Id("Closed").Op(":").Add(g.window(^c.Open)),
+		jen.Id("Required").Op(":").Add(g.window(c.Required)))
+	f.Line()
 }
 
 func (g *generator) unionCodec(f *jen.File, t *ir.Type, u *ir.Union) {
@@ -168,7 +189,7 @@ func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 // "audio".
 func memberTitle(t *ir.Type, u *ir.Union, m *ir.Member) string {
 	for _, test := range u.Tests {
-		followed := slices.ContainsFunc(u.Tests, func(o ir.Test) bool { return o.Member.In&m.In == 0 && slices.Equal(o.Values, test.Values) })
+		followed := slices.ContainsFunc(u.Tests, func(o ir.Test) bool { return o.In&m.In == 0 && slices.Equal(o.Values, test.Values) })
 		if test.Member == m && len(test.Values) > 0 && len(test.Path) == 0 && !followed {
 			return fmt.Sprintf("%s with %s %q", t.Name, u.Key, strings.Join(test.Values, " or "))
 		}
@@ -191,8 +212,17 @@ func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 					jen.Id("v").Op(":=").New(typeID(fallback.Type)), decodeValue(), jen.Return(jen.Id("v")))
 			}
 		}
+		optional := jen.Lit(u.Optional != 0)
+		if w := u.Optional; w != 0 && w != ^ir.Window(0) {
+			optional = jen.Id("d").Dot("Has").Call(g.window(w))
+		}
+		changes := fallback != nil && keyConst(u, fallback).Values != nil
 		d.Var().Id("v").Id(t.Name)
-		d.Switch(jen.Id("d").Dot("Discriminator").Call(jen.Lit(t.Name), jen.Lit(u.Key), jen.Lit(fallback != nil))).BlockFunc(func(d *jen.Group) {
+		d.Switch(jen.Id("d").Dot("Discriminator").Call(jen.Lit(t.Name), jen.Lit(u.Key), optional)).BlockFunc(func(d *jen.Group) {
+			if changes {
+				d.Case(jen.Lit("")).Block(setNew(fallback.Type))
+				fallback = nil // its values have no common case
+			}
 			for i := 0; i < len(u.Tests); {
 				n := i + 1
 				for n < len(u.Tests) && slices.Equal(u.Tests[n].Values, u.Tests[i].Values) {
@@ -283,8 +313,8 @@ func (g *generator) guarded(d *jen.Group, t ir.Test) {
 // testCond returns the condition of a test, or nil for always.
 func (g *generator) testCond(t ir.Test) *jen.Statement {
 	var cond *jen.Statement
-	if t.Member.In != ^ir.Window(0) {
-		cond = jen.Id("d").Dot("Has").Call(g.window(t.Member.In))
+	if t.In != ^ir.Window(0) {
+		cond = jen.Id("d").Dot("Has").Call(g.window(t.In))
 	}
 	if len(t.Path) > 0 {
 		var path []jen.Code
@@ -335,9 +365,12 @@ func mayBeMissing(t ir.Test) bool {
 	})
 }
 
-// membersVar and enumVar return the names of a type's tables.
+// membersVar, enumVar and constantVar return the names of a type's tables.
 func membersVar(t *ir.Type) string { return lowerFirst(t.Name) + "Members" }
 func enumVar(t *ir.Type) string    { return lowerFirst(t.Name) + "Enum" }
+func constantVar(t *ir.Type, c *ir.Const) string {
+	return lowerFirst(t.Name) + "Constant" + c.Name
+}
 
 // lowerFirst returns name with its first word in lower case.
 func lowerFirst(name string) string {

@@ -26,7 +26,10 @@ func (g *generator) decodeJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		d.For(jen.Id("o").Dot("Next").Call()).Block(
 			jen.Switch(jen.Id("o").Dot("Name")).BlockFunc(func(d *jen.Group) {
 				for _, c := range s.Consts {
-					if s.Method == nil {
+					switch {
+					case c.Values != nil:
+						d.Case(jen.Lit(c.JSON)).Block(jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Constant").Call(jen.Id("x").Dot("Extra"), jen.Id(constantVar(t, c))))
+					case c.In != 0:
 						d.Case(jen.Lit(c.JSON)).Block(jen.Id("d").Dot("Const").Call(jen.Lit(c.Value)))
 					}
 				}

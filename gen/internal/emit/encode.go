@@ -29,7 +29,7 @@ func (g *generator) appendJSON(f *jen.File, t *ir.Type, s *ir.Struct, method str
 		}
 		d.Id("start").Op(":=").Len(jen.Id("b"))
 		for _, c := range s.Consts {
-			g.appendConst(d, s, c)
+			g.appendConst(d, t, c)
 		}
 		for _, field := range s.Fields {
 			g.appendMember(d, t, s, field)
@@ -86,9 +86,13 @@ func quoted(text string) string {
 }
 
 // appendConst prints a member that has one fixed value.
-func (g *generator) appendConst(d *jen.Group, s *ir.Struct, c *ir.Const) {
-	if s.Method != nil {
+func (g *generator) appendConst(d *jen.Group, t *ir.Type, c *ir.Const) {
+	if c.In == 0 {
 		return // the method is not in the params
+	}
+	if c.Values != nil {
+		d.Id("b").Op("=").Id("e").Dot("Constant").Call(jen.Id("b"), jen.Id("x").Dot("Extra"), jen.Id(constantVar(t, c)))
+		return
 	}
 	text := memberPrefix(c.JSON) + quoted(c.Value)
 	if c.In == ^ir.Window(0) {

@@ -289,6 +289,11 @@ func (g *generator) variants(f *jen.File) {
 			for _, v := range s.Checks {
 				list.Line().Values(jen.Lit(t.Name), jen.Lit(""), jen.Lit(""), g.window(v.In), jen.Lit(v.At), jen.False())
 			}
+			for _, c := range s.Consts {
+				for _, v := range c.Unset {
+					list.Line().Values(jen.Lit(t.Name), jen.Lit("Extra"), jen.Lit(c.JSON), g.window(v.In), jen.Lit(v.At), jen.True())
+				}
+			}
 			for _, field := range s.Fields {
 				for i, v := range slices.Concat(field.Extra, field.Checks) {
 					list.Line().Values(jen.Lit(t.Name), jen.Lit(field.Name), jen.Lit(field.JSON), g.window(v.In), jen.Lit(v.At), jen.Lit(i < len(field.Extra)))

@@ -31,7 +31,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				put(v.In)
 			}
 			for _, c := range x.Consts {
-				put(c.In, c.Required)
+				putConst(c, put)
 			}
 			for _, f := range x.Fields {
 				put(f.In, f.Required, f.Required&x.ParamsRequired, f.Nulls, f.Integers, f.Zeros)
@@ -41,8 +41,12 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				}
 			}
 		case *ir.Union:
+			put(x.Optional)
 			for _, m := range x.Members {
 				put(m.In)
+			}
+			for _, test := range x.Tests {
+				put(test.In)
 			}
 		case *ir.Enum:
 			put(x.Closed)
@@ -64,6 +68,17 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 		put(f.In)
 	}
 	return names
+}
+
+// putConst calls put with the windows of a constant.
+func putConst(c *ir.Const, put func(...ir.Window)) {
+	put(c.In, c.Required, ^c.Open)
+	for _, v := range c.Unset {
+		put(v.In)
+	}
+	for _, v := range c.Values {
+		put(v.In)
+	}
 }
 
 func putExpr(e ir.Expr, put func(...ir.Window)) {

@@ -96,6 +96,9 @@ func (c *comparison) typ(old *Type) {
 	case *Struct:
 		c.fields(old, x, now)
 	case *Union:
+		if key := now.Shape.(*Union).Key; x.Key != "" {
+			c.changed(old.Name, now.newest, fmt.Sprintf("a union by %q", x.Key), fmt.Sprintf("a union by %q", key))
+		}
 		for _, m := range x.Members {
 			members := now.Shape.(*Union).Members
 			if !slices.ContainsFunc(members, func(n *Member) bool { return n.Type.Name == m.Type.Name }) {

@@ -10,8 +10,10 @@ import (
 // members.
 type traits struct {
 	member   *Member
-	keys     map[string][]string // fixed values, by member
-	optional map[string]bool     // the keys that may be absent
+	in       Window              // the revisions
+	keys     map[string][]*Value // fixed values, by member
+	optional map[string]Window   // the revisions in which a key may be absent
+	without  map[string]Window   // the revisions without a key
 	required []string            // paths of members that are always present
 	all      []string            // paths of all members
 }
@@ -30,42 +32,55 @@ func (s *analyzer) discriminate(t *mergedType, u *Union) {
 		s.addTests(t, u, list, nil)
 		return
 	}
-	groups := make(map[string][]*traits)
 	for _, tr := range list {
-		groups[strings.Join(tr.keys[u.Key], "|")] = append(groups[strings.Join(tr.keys[u.Key], "|")], tr)
+		u.Optional |= tr.optional[u.Key]
 	}
+	for _, group := range groupsOf(list, u.Key) {
+		slices.SortStableFunc(group.list, laterFirst)
+		s.addTests(t, u, group.list, group.values)
+	}
+}
+
+// A group has the members of a union that have the same values of the key.
+type group struct {
+	values []string
+	list   []*traits
+}
+
+// groupsOf returns the groups of a list, in its order. A member is in a group in the revisions in which it has
+// the values.
+func groupsOf(list []*traits, key string) (groups []group) {
+	byValue := make(map[string][]*traits)
+	var order []string
 	for _, tr := range list {
-		joined := strings.Join(tr.keys[u.Key], "|")
-		if group := groups[joined]; group != nil {
-			slices.SortStableFunc(group, laterFirst)
-			s.addTests(t, u, group, tr.keys[u.Key])
-			groups[joined] = nil
+		for _, v := range tr.keys[key] {
+			if byValue[v.JSON] == nil {
+				order = append(order, v.JSON)
+			}
+			has := *tr
+			has.in &= v.In
+			byValue[v.JSON] = append(byValue[v.JSON], &has)
 		}
 	}
-	s.overlaps(t, u, list)
+	for _, v := range order {
+		same := func(g group) bool {
+			return slices.EqualFunc(g.list, byValue[v], func(a, b *traits) bool { return a.member == b.member && a.in == b.in })
+		}
+		if i := slices.IndexFunc(groups, same); i >= 0 {
+			groups[i].values = append(groups[i].values, v)
+		} else {
+			groups = append(groups, group{[]string{v}, byValue[v]})
+		}
+	}
+	return groups
 }
 
 // laterFirst orders newer types before older ones: an object that matches no test has
 // the last type of its group.
 func laterFirst(a, b *traits) int { return oldest(b.member.Type.In) - oldest(a.member.Type.In) }
 
-// overlaps reports members that have some key values in common, but not all.
-func (s *analyzer) overlaps(t *mergedType, u *Union, list []*traits) {
-	owner := make(map[string]string)
-	for _, tr := range list {
-		joined := strings.Join(tr.keys[u.Key], "|")
-		for _, v := range tr.keys[u.Key] {
-			if other, taken := owner[v]; taken && other != joined {
-				r := s.problems.add(t.newest(""), "two members of the union have the %s %q in common, but not all their values", u.Key, v)
-				s.anyJSON(r, t.name)
-			}
-			owner[v] = joined
-		}
-	}
-}
-
 // commonKey returns the member that has fixed values in every member of a union and is
-// optional in at most one of them, or "".
+// optional in at most one of them, or "". A revision without the key has no other member of the union.
 func commonKey(list []*traits) string {
 	if len(list) == 0 {
 		return ""
@@ -75,8 +90,9 @@ func commonKey(list []*traits) string {
 		fits := true
 		for _, tr := range list {
 			_, ok := tr.keys[name]
-			fits = fits && ok
-			if tr.optional[name] {
+			others := func(other *traits) bool { return other != tr && other.in&tr.without[name] != 0 }
+			fits = fits && ok && !slices.ContainsFunc(list, others)
+			if tr.optional[name] != 0 {
 				optional++
 			}
 		}
@@ -95,7 +111,7 @@ func (s *analyzer) addTests(t *mergedType, u *Union, rest []*traits, values []st
 	defer func() { u.Tests = append(u.Tests, plain...) }()
 	for len(rest) > 0 {
 		if len(rest) == 1 && u.Key != "" {
-			u.Tests = append(u.Tests, Test{rest[0].member, values, nil})
+			u.Tests = append(u.Tests, Test{rest[0].member, rest[0].in, values, nil})
 			return
 		}
 		i, path := nextTest(rest)
@@ -112,9 +128,9 @@ func (s *analyzer) addTests(t *mergedType, u *Union, rest []*traits, values []st
 			return
 		}
 		if u.Key != "" && exclusive(rest, i) {
-			plain = append(plain, Test{rest[i].member, values, nil})
+			plain = append(plain, Test{rest[i].member, rest[i].in, values, nil})
 		}
-		u.Tests = append(u.Tests, Test{rest[i].member, values, strings.Split(path, "/")})
+		u.Tests = append(u.Tests, Test{rest[i].member, rest[i].in, values, strings.Split(path, "/")})
 		rest = slices.Delete(slices.Clone(rest), i, i+1)
 	}
 }
@@ -149,7 +165,7 @@ func nextTest(rest []*traits) (int, string) {
 // one.
 func exclusive(rest []*traits, i int) bool {
 	return !slices.ContainsFunc(rest, func(other *traits) bool {
-		return other != rest[i] && other.member.In&rest[i].member.In != 0
+		return other != rest[i] && other.in&rest[i].in != 0
 	})
 }
 
@@ -183,13 +199,23 @@ func subset(a, b []string) bool {
 func (s *analyzer) traitsOf(mem *Member, st *Struct, union Window) *traits {
 	in := union & mem.In
 	always := func(f *Field) bool { return f.Always || in != 0 && f.Required&in == in }
-	tr := &traits{member: mem, keys: make(map[string][]string), optional: make(map[string]bool)}
+	tr := &traits{member: mem, in: mem.In, keys: make(map[string][]*Value), optional: make(map[string]Window), without: make(map[string]Window)}
 	for _, c := range st.Consts {
-		tr.keys[c.JSON] = []string{c.Value}
-		if c.JSON != "method" && c.Required != ^Window(0) {
-			tr.optional[c.JSON] = c.Required&c.In != c.In
-		}
 		tr.all = append(tr.all, c.JSON)
+		switch {
+		case c.Open&in != 0:
+			continue // it may be any other value
+		case c.Values != nil:
+			tr.keys[c.JSON] = c.Values
+		default:
+			tr.keys[c.JSON] = []*Value{{JSON: c.Value, In: ^Window(0)}}
+		}
+		if c.JSON == "method" {
+			continue
+		}
+		if tr.without[c.JSON] = in &^ c.In; c.Required&c.In != c.In {
+			tr.optional[c.JSON] = mem.In &^ c.Required
+		}
 	}
 	for _, f := range st.Fields {
 		tr.all = append(tr.all, f.JSON)
@@ -203,10 +229,8 @@ func (s *analyzer) traitsOf(mem *Member, st *Struct, union Window) *traits {
 		}
 		switch x := named.Type.Shape.(type) {
 		case *Enum:
-			if !x.Open {
-				for _, v := range x.Values {
-					tr.keys[f.JSON] = append(tr.keys[f.JSON], v.JSON)
-				}
+			if !x.Open && extraWindow(f)&in == 0 {
+				tr.keys[f.JSON] = x.Values
 			}
 		case *Struct:
 			for _, inner := range x.Fields {

@@ -16,6 +16,9 @@ func (p *Package) Dump(w io.Writer) {
 			fmt.Fprintf(w, " struct%s%s\n", roleName(x.Role), methodSuffix(x))
 			for _, c := range x.Consts {
 				fmt.Fprintf(w, "\t%s = %q%s\n", c.JSON, c.Value, p.window(c.In))
+				for _, v := range c.Values {
+					fmt.Fprintf(w, "\t\t%q%s\n", v.JSON, p.window(v.In))
+				}
 			}
 			for _, f := range x.Fields {
 				fmt.Fprintf(w, "\t%s %s%s%s\n", f.JSON, exprName(f.Type), p.window(f.In), p.traits(f))
@@ -23,7 +26,7 @@ func (p *Package) Dump(w io.Writer) {
 		case *Union:
 			fmt.Fprintf(w, " union by %q\n", x.Key)
 			for _, t := range x.Tests {
-				fmt.Fprintf(w, "\t%s%s if %s %s\n", t.Member.Type.Name, p.window(t.Member.In), strings.Join(t.Values, "|"), strings.Join(t.Path, "/"))
+				fmt.Fprintf(w, "\t%s%s if %s %s\n", t.Member.Type.Name, p.window(t.In), strings.Join(t.Values, "|"), strings.Join(t.Path, "/"))
 			}
 		case *Enum:
 			fmt.Fprintf(w, " enum open=%v\n", x.Open)

@@ -143,8 +143,14 @@ const (
 
 // Const is a member with one fixed value.
 type Const struct {
-	JSON, Value  string
-	In, Required Window
+	Name, JSON, Value string // Name is the Go name
+	In, Required      Window
+	// Values has the values of all revisions if some have other values than Value; Value is the first.
+	Values []*Value
+	// Open has the revisions in which it may be any string.
+	Open Window
+	// Unset has the schemas of the revisions in which it is absent unless its value is in Extra.
+	Unset []Variant
 }
 
 // Field is a member with a Go field.
@@ -266,6 +272,8 @@ type Union struct {
 	// Key is the member whose value selects the type. It is "" if the type depends
 	// only on which members are present.
 	Key string
+	// Optional has the revisions in which a member of the union may be without Key.
+	Optional Window
 	// Tests select the member. The first test that matches applies.
 	Tests []Test
 }
@@ -276,11 +284,12 @@ type Member struct {
 	In   Window
 }
 
-// Test matches a member of a union. It matches if the value of the union's key is one
+// Test matches a member of a union in the revisions In. It matches if the value of the union's key is one
 // of Values (or the key is absent and Values is empty), and if there is a member at
 // Path, unless Path is empty.
 type Test struct {
 	Member *Member
+	In     Window
 	Values []string
 	Path   []string
 }

@@ -35,6 +35,7 @@ const (
 	extraJoin
 	checkedJoin
 	restrictedJoin
+	constantJoin
 )
 
 // Joins is the table of all kinds of joins. docs/schema.md shows Change and Go. Sentence is in the summary of
@@ -183,6 +184,12 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"the type without these keywords",
 		"The keywords of its schema allow fewer values %s.",
 		"keywords without a Go type",
+	},
+	constantJoin: {
+		"a constant has other values in some revisions",
+		"no field. Each revision writes its own constant. Another value that the revision allows is in `Extra`",
+		"The member %q is %s %s.",
+		"a constant that changes",
 	},
 }
 

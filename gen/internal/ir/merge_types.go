@@ -30,7 +30,10 @@ func (m *merger) mergeStruct(t *mergedType) {
 		})
 	}
 	m.addMeta(t, s)
-	s.Checks = m.restrictedVariants(t, s, append(m.absorbedVariants(t), m.closedVariants(t, s)...))
+	for _, v := range append(m.absorbedVariants(t), m.closedVariants(t, s)...) {
+		s.Checks = m.addVariant(s.Checks, v)
+	}
+	s.Checks = m.restrictedVariants(t, s, s.Checks)
 	for _, o := range t.occs {
 		if obj, ok := o.node.(*objectNode); ok && obj.params != nil && obj.params.required {
 			s.ParamsRequired |= 1 << o.bit
@@ -131,29 +134,65 @@ func (m *merger) memberOccurrences(t *mergedType, name string) (occs []occurrenc
 	return occs, seen &^ optional
 }
 
-// addConst adds a member with one fixed value, and reports whether the member is one.
-// The method of a message is added without revisions, because it is not in the params.
+// addConst adds a member with one fixed value, and reports whether the member is one. Other strings that a
+// revision allows are values of the constant. The method of a message is added without revisions, because it is
+// not in the params.
 func (m *merger) addConst(t *mergedType, s *Struct, name string, occs []occurrence, required, owner Window) bool {
 	first, ok := occs[0].node.(*constNode)
 	if !ok {
 		return false
 	}
-	var in Window
-	for _, o := range occs {
-		c, ok := o.node.(*constNode)
-		if !ok || c.value != first.value {
-			m.conflict(t.name+"."+name, occs, "a constant cannot change; give the newer form its own definition")
+	position, method := t.name+"."+name, name == "method" && isMessage(t.occs[len(t.occs)-1].node)
+	c := &Const{Name: goName(name), JSON: name, Value: first.value, Values: []*Value{{JSON: first.value}}}
+	for i, o := range m.resolved(occs) {
+		values, same := textValues(o.node), equalNodes(o.node, first)
+		if isText(o.node) {
+			values, c.Open = []string{first.value}, c.Open|1<<o.bit
+		}
+		if twice := i > 0 && occs[i-1].bit == o.bit && !equalNodes(occs[i-1].node, occs[i].node); values == nil || twice || method && !same {
+			m.conflict(position, occs, "a constant cannot change; give the newer form its own definition")
 			m.ownDefinition(m.problems.last(), t.name)
 			return true
 		}
-		in |= 1 << o.bit
+		if !same {
+			m.note(t.name, constantJoin, name, describe(o.node), m.in(1<<o.bit))
+		}
+		if m.restricts(o.bit, occs[i].node, nil) {
+			s.Checks = m.addVariant(s.Checks, m.memberVariant(t, o.bit, name, occs[i].node))
+		}
+		c.Values = addValues(c.Values, values, 1<<o.bit)
+		if (len(values) > 1 || isText(o.node)) && !required.Has(o.bit) {
+			c.Unset = append(c.Unset, Variant{At: pointerOf(o.node), In: m.openEnded(1<<o.bit, 0)})
+		}
 	}
-	if obj, ok := t.occs[len(t.occs)-1].node.(*objectNode); ok && obj.message && name == "method" {
-		s.Consts = append(s.Consts, &Const{JSON: name, Value: first.value})
-		return true
+	if method {
+		c = &Const{JSON: name, Value: first.value}
+	} else {
+		c.In, c.Open = m.openEnded(window(occs), owner), m.openEnded(c.Open, 0)
+		c.Required = m.openEnded(required, owner)
 	}
-	s.Consts = append(s.Consts, &Const{JSON: name, Value: first.value, In: m.openEnded(in, owner), Required: m.openEnded(required, owner)})
+	if len(c.Values) == 1 && c.Open == 0 {
+		c.Values = nil
+	}
+	for _, v := range c.Values {
+		v.In = m.openEnded(v.In, owner)
+	}
+	s.Consts = append(s.Consts, c)
 	return true
+}
+
+// memberVariant returns the variant of the object of t in a revision that checks a member.
+func (m *merger) memberVariant(t *mergedType, bit int, name string, n node) Variant {
+	v := m.variant(occurrence{bit, n})
+	for _, o := range t.occs {
+		if obj, ok := o.node.(*objectNode); ok && o.bit == bit {
+			if v.At = pointerOf(obj); obj.params != nil {
+				v.At = pointerOf(obj.params.node)
+			}
+		}
+	}
+	v.Schema = &Schema{Members: []SchemaMember{{name, false, v.Schema}}}
+	return v
 }
 
 // role returns the use of t. The roles of messages and results are set with the
