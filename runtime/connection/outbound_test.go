@@ -239,6 +239,7 @@ type encodedUpdate struct {
 }
 
 func (u encodedUpdate) Original() peer.Notification { return u.ResourceUpdatedNotification }
+func (u encodedUpdate) Encoded() []byte             { return nil }
 
 func TestTryNotify(t *testing.T) {
 	var posted []peer.Notification

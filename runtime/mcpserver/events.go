@@ -49,13 +49,14 @@ type Bus interface {
 }
 
 // eventMessage is an event that is sent to subscribers. The members that are equal for all of
-// them are encoded once, because these notifications are the same in every revision. Only free
-// and allocated change after it was made.
+// them are encoded once, because these notifications are the same in every revision. Only encoded,
+// free and allocated change after it was made, in the goroutine that made it.
 type eventMessage struct {
 	event     Event
 	message   peer.Notification   // without metadata
 	members   []byte              // encoded params, with a comma before each member
 	session   eventNotification   // the notification for sessions
+	encoded   []byte              // session as a message; nil before it is needed
 	free      []eventNotification // for further streams
 	allocated int                 // the last size of free
 	afterGap  bool                // it stands for events that may have been lost
@@ -116,6 +117,17 @@ func (r *eventNotification) Original() peer.Notification {
 		return r.message
 	}
 	return r.event.notification(r.meta)
+}
+
+// Encoded implements [outbound.Encoded].
+func (r *eventNotification) Encoded() []byte {
+	if r.meta != nil {
+		return nil
+	}
+	if r.encoded == nil {
+		r.encoded, _ = wire.AppendNotification(nil, nil, r.Method(), r) // can always be encoded
+	}
+	return r.encoded
 }
 
 // AppendParams implements [wire.Params].

@@ -43,6 +43,11 @@ func TestEventNotificationEqualsNotification(t *testing.T) {
 					have, err := wire.AppendNotification(nil, f, r.Method(), r)
 					require.NoError(t, err)
 					require.JSONEq(t, string(want), string(have), revision.Revision.String())
+					if shared := outbound.EncodedIn(f, r); meta == nil && extra == nil {
+						require.JSONEq(t, string(want), string(shared))
+					} else {
+						require.Nil(t, shared)
+					}
 				}
 			}
 		}

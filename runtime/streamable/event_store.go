@@ -101,8 +101,14 @@ func NewMemoryStore(opts *MemoryOptions) *MemoryStore {
 type eventLog struct {
 	session string
 	owner   *eventOwner
-	events  []Event
+	events  []loggedEvent
 	bytes   int
+}
+
+// loggedEvent is an event without the members that its log has.
+type loggedEvent struct {
+	stream, seq uint64
+	data        []byte
 }
 
 // eventOwner is a principal with its sessions, or a session without a principal.
@@ -150,12 +156,12 @@ func (q *eventOwners) Pop() any {
 // eventWeight is about the number of bytes of an event without its data.
 const eventWeight = 96
 
-func (e *Event) weight() int { return len(e.Data) + eventWeight }
+func weight(data []byte) int { return len(data) + eventWeight }
 
 // Append implements [EventStore]. It returns [ErrEventTooLarge] if the event alone
 // exceeds a limit.
 func (m *MemoryStore) Append(_ context.Context, e Event) error {
-	if w := e.weight(); w > m.opts.MaxBytes || w > m.opts.MaxTotal {
+	if w := weight(e.Data); w > m.opts.MaxBytes || w > m.opts.MaxTotal {
 		return ErrEventTooLarge
 	}
 	m.mu.Lock()
@@ -164,13 +170,12 @@ func (m *MemoryStore) Append(_ context.Context, e Event) error {
 	if l == nil {
 		l = m.addLog(&e)
 	}
-	e.Principal = "" // the owner has it
-	l.events = append(l.events, e)
-	m.count(l, e.weight())
+	l.events = append(l.events, loggedEvent{e.Stream, e.Seq, e.Data})
+	m.count(l, weight(e.Data))
 	for len(l.events) > m.opts.MaxEvents || l.bytes > m.opts.MaxBytes {
 		m.drop(l)
 	}
-	for m.total > m.opts.MaxTotal || !m.hold() && m.total > e.weight() {
+	for m.total > m.opts.MaxTotal || !m.hold() && m.total > weight(e.Data) {
 		m.drop(m.largestOwner(l).largestLog(l))
 	}
 	return nil
@@ -251,8 +256,8 @@ func (o *eventOwner) largestLog(last *eventLog) *eventLog {
 
 // drop deletes the oldest event of a session.
 func (m *MemoryStore) drop(l *eventLog) {
-	w := l.events[0].weight()
-	l.events[0] = Event{}
+	w := weight(l.events[0].data)
+	l.events[0] = loggedEvent{}
 	l.events = l.events[1:]
 	m.count(l, -w)
 }
@@ -277,13 +282,13 @@ func (m *MemoryStore) After(_ context.Context, session string, stream, seq uint6
 	}
 	var found []Event
 	for _, e := range slices.Backward(l.events) { // most callers need only the last events
-		if e.Stream != stream {
+		if e.stream != stream {
 			continue
 		}
-		if e.Seq <= seq {
+		if e.seq <= seq {
 			break
 		}
-		found = append(found, e)
+		found = append(found, Event{Session: session, Stream: stream, Seq: e.seq, Data: e.data})
 	}
 	slices.Reverse(found)
 	return found, nil

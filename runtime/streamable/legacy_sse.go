@@ -234,7 +234,7 @@ func streamEnd(err error) error {
 
 // WriteMessage implements [jsonrpc.Writer].
 func (s *legacySession) WriteMessage(_ context.Context, data []byte) error {
-	return s.write(func(out *sse.Writer) error { return out.WriteMessage("", data) })
+	return s.write(func(out *sse.Writer) error { return out.WriteMessage(nil, data) })
 }
 
 // Handle implements [peer.Handler].

@@ -131,12 +131,12 @@ func (p *response) send(ctx context.Context, data []byte) error {
 // sendEvent sends a message on the open stream. The message isLast if it is the response to the
 // request. The caller holds the lock.
 func (p *response) sendEvent(ctx context.Context, data []byte, isLast bool) error {
-	id, stored := p.stream.store(ctx, data)
+	id, stored := p.stream.store(ctx, data, false)
 	if !stored && !isLast && p.stream != nil && p.handler.opts.Sharing != nil {
 		return jsonrpc.ErrNotWritten // a client that resumes the stream at another replica would miss the message
 	}
 	if p.phase == streaming {
-		if err := p.out.WriteMessage(id, data); err != nil {
+		if err := p.out.WriteMessage([]byte(id), data); err != nil {
 			p.clientGone(err)
 		} else {
 			stored = true

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/failure"
+	"github.com/mcpwright/mcp/runtime/internal/outbound"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -87,7 +88,7 @@ func (s *session) deliver(ctx context.Context, m *wire.Message, o jsonrpc.Source
 // WriteMessage implements [jsonrpc.Writer] for messages that belong to no request. They
 // are stored until the client receives them on its standalone stream.
 func (s *session) WriteMessage(ctx context.Context, data []byte) error {
-	if _, stored := s.standalone().store(ctx, data); !stored {
+	if _, stored := s.standalone().store(ctx, data, false); !stored {
 		return jsonrpc.ErrNotWritten
 	}
 	return nil
@@ -357,6 +358,10 @@ func (c *sessionOutbound) TryNotify(n peer.Notification, f *wire.Frame) bool {
 	s := (*session)(c)
 	if !s.handler.opts.storesInMemory() {
 		return false
+	}
+	if data := outbound.EncodedIn(f, n); data != nil {
+		_, stored := s.standalone().store(context.Background(), data, true)
+		return stored
 	}
 	buf := buffer.New()
 	defer buf.Free()

@@ -53,7 +53,7 @@ func (h *Handler) serveSessionGet(w http.ResponseWriter, r *http.Request, revisi
 		return nil, nil
 	}
 	f.out.UseTimer() // from now on, so that an idle stream has none
-	f.stop = context.AfterFunc(r.Context(), f.wake)
+	f.stop = context.AfterFunc(r.Context(), f.clientGone)
 	return f, nil
 }
 
@@ -70,6 +70,7 @@ type follower struct {
 	out          *sse.Writer
 	keepAlive    keepAlive
 	stop         func() bool // ends the wait for the client to disconnect; nil before that
+	gone         atomic.Bool // the client has disconnected; faster to load than the context
 	keepAliveDue atomic.Bool // a keep-alive must be sent
 	lost         bool        // the replica that handled the request is gone, and there is no response yet
 }
@@ -159,6 +160,12 @@ func (f *follower) sendKeepAlive() {
 	f.wake()
 }
 
+// clientGone is called when the client has disconnected.
+func (f *follower) clientGone() {
+	f.gone.Store(true)
+	f.wake()
+}
+
 // wake wakes the follower.
 func (f *follower) wake() {
 	if f.stream != nil {
@@ -214,7 +221,7 @@ func (f *follower) sendPending() (changed <-chan struct{}) {
 		var seq uint64
 		streamEnded := true
 		if f.stream != nil {
-			if seq, streamEnded, changed = f.stream.state(f.id); changed == nil || f.r.Context().Err() != nil {
+			if seq, streamEnded, changed = f.stream.state(f.id); changed == nil || f.gone.Load() {
 				return nil
 			}
 		}
@@ -244,9 +251,10 @@ func (f *follower) sendStored() (n int, ok bool) {
 		return 0, false
 	}
 	for _, e := range events {
-		id := ""
+		var room [2*maxDigits + 1]byte
+		id := room[:0]
 		if f.session.resumable() {
-			id = eventID(e.Stream, e.Seq, f.shared.idSuffix())
+			id = appendEventID(id, e.Stream, e.Seq, f.shared.idSuffix())
 		}
 		if e.Seq != f.after+1 || f.out.WriteMessage(id, e.Data) != nil {
 			return 0, false

@@ -54,16 +54,19 @@ func (st *stream) canDetach() bool {
 }
 
 // store stores a message and returns the id of its event. The id is empty for the standalone stream,
-// whose follower makes it.
-func (st *stream) store(ctx context.Context, data []byte) (id string, stored bool) {
+// whose follower makes it. Data is copied, unless it never changes.
+func (st *stream) store(ctx context.Context, data []byte, unchanging bool) (id string, stored bool) {
 	if st == nil {
 		return "", false
 	}
 	st.storing.Lock()
 	defer st.storing.Unlock()
-	e, ok := st.nextEvent(data)
+	e, ok := st.nextEvent()
 	if !ok {
 		return "", false // the client does not know the stream, or cannot resume it
+	}
+	if e.Data = data; !unchanging {
+		e.Data = bytes.Clone(data)
 	}
 	o := &st.session.handler.opts
 	if err := o.Events.Append(ctx, e); err != nil {
@@ -89,15 +92,15 @@ func (st *stream) store(ctx context.Context, data []byte) (id string, stored boo
 	return eventID(e.Stream, e.Seq, st.shared.idSuffix()), true
 }
 
-// nextEvent returns the next event of the stream. It returns false if no event can be stored. The
-// caller holds storing, so that no other event has the number.
-func (st *stream) nextEvent(data []byte) (e Event, ok bool) {
+// nextEvent returns the next event of the stream, without its data. It returns false if no event
+// can be stored. The caller holds storing, so that no other event has the number.
+func (st *stream) nextEvent() (e Event, ok bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.ended || !st.opened || st.session.eventsDeleted.Load() {
 		return e, false
 	}
-	return Event{Session: st.session.id, Principal: st.session.principal, Stream: st.number, Seq: st.lastSeq + 1, Data: bytes.Clone(data)}, true
+	return Event{Session: st.session.id, Principal: st.session.principal, Stream: st.number, Seq: st.lastSeq + 1}, true
 }
 
 // skip sets the number of the last event, which was not stored.
@@ -232,11 +235,21 @@ func (st *stream) markDelivered(seq uint64) {
 // eventID returns the id of an event. It is unique in its session. The request is the result of
 // [sharedRequest.idSuffix].
 func eventID(stream, seq uint64, request string) string {
-	id := strconv.FormatUint(stream, 10) + "-" + strconv.FormatUint(seq, 10)
+	var room [2*maxDigits + 1]byte
+	return string(appendEventID(room[:0], stream, seq, request))
+}
+
+// maxDigits is the length of the longest number.
+const maxDigits = 20
+
+// appendEventID appends the result of eventID.
+func appendEventID(b []byte, stream, seq uint64, request string) []byte {
+	b = append(strconv.AppendUint(b, stream, 10), '-')
+	b = strconv.AppendUint(b, seq, 10)
 	if request != "" {
-		id += "." + request
+		b = append(append(b, '.'), request...)
 	}
-	return id
+	return b
 }
 
 // parseEventID parses an id of eventID.

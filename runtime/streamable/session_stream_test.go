@@ -474,6 +474,39 @@ func TestNotificationIsStoredWithoutWaiting(t *testing.T) {
 	}
 }
 
+// encoded is a notification that was encoded before.
+type encoded struct {
+	peer.Notification
+	data []byte
+}
+
+func (e encoded) Original() peer.Notification { return e.Notification }
+func (e encoded) Encoded() []byte             { return e.data }
+
+func TestSessionsShareEncodedNotification(t *testing.T) {
+	var conns []*connection.Connection
+	tools := map[string]tool{"keep": func(ctx ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		conns = append(conns, connection.FromContext(ctx))
+		return mcp.TextResult("kept"), nil
+	}}
+	memory := streamable.NewMemoryStore(nil)
+	e := serve(t, tools, &streamable.Options{Events: memory})
+	n := encoded{&mcp.ToolListChangedNotification{}, []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)}
+	for i := range 2 {
+		c := e.open("2025-11-25")
+		c.call("keep")
+		require.True(t, outbound.TryNotify(conns[i], n, nil))
+		require.True(t, outbound.TryNotify(conns[i], n.Notification, nil))
+		events, err := memory.After(t.Context(), conns[i].SessionID(), 0, 0)
+		require.NoError(t, err)
+		require.Len(t, events, 2)
+		require.Same(t, &n.data[0], &events[0].Data[0])
+		require.NotSame(t, &n.data[0], &events[1].Data[0])
+		require.Equal(t, n.data, events[1].Data)
+		require.Equal(t, conns[i].SessionID(), events[1].Session)
+	}
+}
+
 func TestUnusedSessionCanBeUsedAgain(t *testing.T) {
 	var own *connection.Connection
 	tools := map[string]tool{"keep": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {

@@ -382,5 +382,5 @@ func (f *follower) sendOwnerLost() {
 		return
 	}
 	_, data := appendError(nil, id, errOwnerLost)
-	_ = f.out.WriteMessage("", data) // a client that is gone resumes again
+	_ = f.out.WriteMessage(nil, data) // a client that is gone resumes again
 }

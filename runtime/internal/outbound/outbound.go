@@ -72,6 +72,17 @@ type Encoded interface {
 	// Original returns the notification that was encoded. It is shared: the caller must not
 	// change it.
 	Original() peer.Notification
+	// Encoded returns the whole message in any frame without additional members, or nil if it was
+	// not encoded. It is shared: the caller must not change it.
+	Encoded() []byte
+}
+
+// EncodedIn returns the message of n in a frame, if n is [Encoded]. Otherwise it returns nil.
+func EncodedIn(f *wire.Frame, n peer.Notification) []byte {
+	if e, ok := n.(Encoded); ok && (f == nil || len(f.Meta)+len(f.Also) == 0) {
+		return e.Encoded()
+	}
+	return nil
 }
 
 // Original returns the notification that n was encoded from, or n itself if it is not

@@ -30,6 +30,7 @@ func (t *tryNotifier) TryNotify(n peer.Notification, _ *wire.Frame) bool {
 type encoded struct{ peer.Notification }
 
 func (e encoded) Original() peer.Notification { return e.Notification }
+func (e encoded) Encoded() []byte             { return []byte("{}") }
 
 func TestTryNotify(t *testing.T) {
 	n := new(mcp.ToolListChangedNotification)
@@ -45,6 +46,18 @@ func TestOriginal(t *testing.T) {
 	n := new(mcp.ToolListChangedNotification)
 	require.Same(t, n, outbound.Original(n))
 	require.Same(t, n, outbound.Original(encoded{n}))
+}
+
+func TestEncodedIn(t *testing.T) {
+	n := new(mcp.ToolListChangedNotification)
+	require.Nil(t, outbound.EncodedIn(nil, n))
+	for _, f := range []*wire.Frame{nil, {Revision: mcp.Revision20251125}} {
+		require.Equal(t, "{}", string(outbound.EncodedIn(f, encoded{n})))
+	}
+	more := []wire.Entry{{Name: "a", Value: []byte("1")}}
+	for _, f := range []*wire.Frame{{Meta: more}, {Also: more}} {
+		require.Nil(t, outbound.EncodedIn(f, encoded{n}), "the message has more members")
+	}
 }
 
 func TestNone(t *testing.T) {

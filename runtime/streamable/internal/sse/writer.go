@@ -46,10 +46,10 @@ func NewWriter(w http.ResponseWriter, timeout time.Duration, unflushed func()) *
 }
 
 // WriteMessage writes a message as an event. The id may be empty.
-func (o *Writer) WriteMessage(id string, data []byte) error {
+func (o *Writer) WriteMessage(id, data []byte) error {
 	buf := buffer.New()
 	defer buf.Free()
-	if id != "" {
+	if len(id) > 0 {
 		buf.Bytes = append(append(append(buf.Bytes, "id: "...), id...), '\n')
 	}
 	buf.Bytes = append(buf.Bytes, "event: message\ndata: "...)
