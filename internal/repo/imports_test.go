@@ -30,7 +30,6 @@ var (
 	schemas   = "github.com/atombender/go-jsonschema/pkg/schemas"
 	printer   = "github.com/dave/jennifer/jen"
 	validator = "github.com/santhosh-tekuri/jsonschema/v5"
-	templates = "github.com/yosida95/uritemplate/v3"
 	oauth     = "golang.org/x/oauth2"
 	tokens    = "github.com/golang-jwt/jwt/v5"
 )
@@ -96,10 +95,10 @@ var allowedImports = map[string]imports{
 		"runtime/internal/paramheader", "runtime/internal/revisions", "runtime/internal/sealed", "runtime/internal/sessiontasks", "runtime/internal/taskrecords"}, protocol...)},
 	"runtime/engine":    {},
 	"runtime/scale":     {own: []string{"runtime/connection", "runtime/engine", "runtime/internal/limit", "runtime/internal/sealed", "runtime/internal/verified", "runtime/mcpserver", "runtime/streamable", "generated/mcp", "runtime/wire"}},
-	"runtime/mcpserver": {own: kit, foreign: []string{templates}},
-	"runtime/mcpclient": {own: overHTTP, foreign: []string{templates}},
-	"runtime/health":    {own: append([]string{"runtime/mcpserver"}, overHTTP...), foreign: []string{templates}},
-	"runtime/mcptest":   {own: append([]string{"internal/contract"}, overHTTP...), foreign: []string{templates}},
+	"runtime/mcpserver": {own: kit},
+	"runtime/mcpclient": {own: overHTTP},
+	"runtime/health":    {own: append([]string{"runtime/mcpserver"}, overHTTP...)},
+	"runtime/mcptest":   {own: append([]string{"internal/contract"}, overHTTP...)},
 	"runtime/auth":      {own: []string{"runtime/internal/challenge", "runtime/internal/verified"}, foreign: []string{oauth, tokens}},
 	"internal/contract": {own: protocol},
 	"internal/leaks":    {},

@@ -55,11 +55,11 @@ func (e extensible) register(change *extension.Change) error {
 func changedResources(s registry, change *extension.Change) registry {
 	added := make(map[string]bool, len(change.Added))
 	for _, r := range change.Added {
-		added[r.URI] = true
+		added[r.Resource.URI] = true
 	}
 	s = slices.DeleteFunc(slices.Clone(s), func(x entry) bool { return change.Removed[x.key] || added[x.key] })
 	for _, r := range change.Added {
-		s = append(s, entry{r.URI, &resource{Resource: r.Resource, read: r.Read}})
+		s = append(s, entry{r.Resource.URI, &resource{Resource: r.Resource, read: r.Read}})
 	}
 	sort.Slice(s, func(i, j int) bool { return s[i].key < s[j].key })
 	return s

@@ -9,8 +9,6 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/yosida95/uritemplate/v3"
-
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver/internal/rounds"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -102,7 +100,7 @@ func (s *Server) find(ctx context.Context, c *catalog, uri string) (resourceSour
 	}
 	if c.unlisted != nil {
 		if r, owners := c.unlisted.Find(uri); r != nil && s.anyVisible(ctx, owners) {
-			return resourceSource{r.Read, r.MIMEType}, nil
+			return resourceSource{r.Read, r.Resource.MIMEType}, nil
 		}
 	}
 	for _, t := range c.bySpecificity {
@@ -248,21 +246,13 @@ func newTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) (*templa
 	if def.ResourceTemplate, err = cloneDefinition(t); err != nil {
 		return nil, err
 	}
-	parsed, err := uritemplate.New(escaped(def.URITemplate))
-	switch {
-	case err != nil:
+	if err := def.parse(def.URITemplate); err != nil {
 		return nil, err
-	case read == nil:
+	}
+	if read == nil {
 		return nil, errNoHandler
 	}
 	def.Name = cmp.Or(def.Name, def.URITemplate)
-	def.exprs, def.literal = expressions(def.URITemplate)
-	if def.pattern, err = patternOf(parsed); err != nil {
-		return nil, err
-	}
-	if def.pattern.NumSubexp() != len(def.exprs) {
-		return nil, fmt.Errorf("template has %d expressions, but its pattern has %d groups", len(def.exprs), def.pattern.NumSubexp())
-	}
 	return def, nil
 }
 

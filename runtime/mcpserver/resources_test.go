@@ -156,6 +156,33 @@ func TestTemplateReadsMatchingURIs(t *testing.T) {
 	}
 }
 
+func TestInvalidTemplatesAreRefused(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	for template, want := range map[string]string{
+		"x:{a":        `expression "{a" has no closing brace`,
+		"x:a}":        `invalid character in "x:a}"`,
+		"x:a b":       `invalid character in "x:a b"`,
+		"x:%4":        `invalid character in "x:%4"`,
+		"x:{}":        `expression "{}": it has no variable`,
+		"x:{+}":       `expression "{+}": invalid name of a variable: ""`,
+		"x:{!a}":      `expression "{!a}": operator "!" is reserved`,
+		"x:{a,}":      `invalid name of a variable: ""`,
+		"x:{a-b}":     `invalid name of a variable: "a-b"`,
+		"x:{.a..b}":   `invalid name of a variable: "a..b"`,
+		"x:{a:}":      `length "" is not a number`,
+		"x:{a:0}":     `length "0" is not a number`,
+		"x:{a:+1}":    `length "+1" is not a number`,
+		"x:{a:10000}": `length "10000" is not a number`,
+		"x:{a:3*}":    `invalid name of a variable: "a:3"`,
+	} {
+		err := s.TryAddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template}, noTemplate)
+		require.ErrorContains(t, err, want, template)
+	}
+	for _, template := range []string{"", "x:{a.b_1,%41*}", "x:{&a:9999}", "x:{ü}~-'", "x:{a}{a}"} {
+		require.NoError(t, s.TryAddResourceTemplate(&mcp.ResourceTemplate{URITemplate: template}, noTemplate), template)
+	}
+}
+
 func TestTraversalMatchesNoTemplate(t *testing.T) {
 	hostile := []string{
 		"file:///../etc/passwd", "file:///a/../../etc/passwd", "file:///a/..", "file:///%2e%2e/etc", "file:///%2E%2E%2Fetc",

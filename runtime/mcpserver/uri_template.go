@@ -10,19 +10,40 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/yosida95/uritemplate/v3"
 )
 
-// patternOf returns the regular expression of a template. The library panics if the expression
-// is too large for package regexp.
-func patternOf(t *uritemplate.Template) (pattern *regexp.Regexp, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("template is too large: an expression may have at most 1000 variables, and fewer if there are several")
+// parse reads a template of RFC 6570. It sets the expressions, the pattern, and the length of the text
+// outside of expressions.
+func (t *template) parse(text string) error {
+	pattern := "^"
+	for {
+		outside, rest, found := strings.Cut(text, "{")
+		plain := escaped(outside)
+		if plain != "" && !hasURICharacters(plain) {
+			return fmt.Errorf("invalid character in %q: it must be escaped", outside)
 		}
-	}()
-	return t.Regexp(), nil
+		t.literal += len(outside)
+		pattern += regexp.QuoteMeta(plain)
+		if !found {
+			break
+		}
+		inside, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return fmt.Errorf("expression %q has no closing brace", "{"+rest)
+		}
+		e, err := newExpression(inside)
+		if err != nil {
+			return fmt.Errorf("expression %q: %w", "{"+inside+"}", err)
+		}
+		t.exprs = append(t.exprs, e)
+		pattern += e.pattern()
+		text = after
+	}
+	var err error
+	if t.pattern, err = regexp.Compile(pattern + "$"); err != nil {
+		return errors.New("template is too large: an expression may have at most 1000 variables, and fewer if there are several")
+	}
+	return nil
 }
 
 // escaped escapes all characters of a text that are not ASCII.
@@ -63,6 +84,8 @@ func (t *template) match(uri string) (Variables, bool) {
 // expression is one expression in braces of a template.
 type expression struct {
 	named     bool   // values are preceded by the names of their variables
+	reserved  bool   // values may have reserved characters
+	first     string // precedes the values, if there are any
 	separator string // separates values
 	vars      []variable
 }
@@ -73,43 +96,93 @@ type variable struct {
 	length  int  // the maximum length of the value, 0 for no limit
 }
 
-// expressions parses the expressions of a valid template, and returns the length of the text
-// outside of them.
-func expressions(text string) (list []expression, literal int) {
-	for {
-		prefix, rest, found := strings.Cut(text, "{")
-		literal += len(prefix)
-		if !found {
-			return list, literal
-		}
-		inside, after, _ := strings.Cut(rest, "}")
-		list = append(list, newExpression(inside))
-		text = after
+// newExpression parses the text of an expression, without its braces.
+func newExpression(text string) (e expression, err error) {
+	e.separator = ","
+	if text == "" {
+		return e, errors.New("it has no variable")
 	}
-}
-
-func newExpression(text string) expression {
-	e := expression{separator: ","}
 	switch text[0] {
-	case '+', '#':
-		text = text[1:]
+	case '+':
+		e.reserved = true
+	case '#':
+		e.reserved, e.first = true, "#"
 	case '.', '/':
-		e.separator, text = text[:1], text[1:]
+		e.first, e.separator = text[:1], text[:1]
 	case ';':
-		e.named, e.separator, text = true, ";", text[1:]
+		e.named, e.first, e.separator = true, ";", ";"
 	case '?', '&':
-		e.named, e.separator, text = true, "&", text[1:]
+		e.named, e.first, e.separator = true, text[:1], "&"
+	case '=', ',', '!', '@', '|':
+		return e, fmt.Errorf("operator %q is reserved", text[:1])
+	}
+	if e.first != "" || e.reserved {
+		text = text[1:]
 	}
 	for spec := range strings.SplitSeq(text, ",") {
-		var v variable
-		v.name, v.explode = strings.CutSuffix(spec, "*")
-		if name, length, cut := strings.Cut(v.name, ":"); cut {
-			v.name = name
-			v.length, _ = strconv.Atoi(length) // digits, in a valid template
+		v, err := newVariable(spec)
+		if err != nil {
+			return e, err
 		}
 		e.vars = append(e.vars, v)
 	}
-	return e
+	return e, nil
+}
+
+// newVariable parses a variable with its modifier.
+func newVariable(text string) (v variable, err error) {
+	v.name, v.explode = strings.CutSuffix(text, "*")
+	if name, length, cut := strings.Cut(v.name, ":"); cut && !v.explode {
+		v.name = name
+		v.length, err = strconv.Atoi(length)
+		if err != nil || v.length < 1 || v.length > 9999 || length[0] < '1' {
+			return v, fmt.Errorf("length %q is not a number from 1 to 9999", length)
+		}
+	}
+	for part := range strings.SplitSeq(escaped(v.name), ".") {
+		if !hasNameCharacters(part) {
+			return v, fmt.Errorf("invalid name of a variable: %q", v.name)
+		}
+	}
+	return v, nil
+}
+
+// hasNameCharacters reports whether a text is not empty and contains only the characters of the names of
+// variables.
+func hasNameCharacters(text string) bool {
+	for i := range len(text) {
+		if !isAlphanumeric(text[i]) && text[i] != '_' && !isEscape(text[i:]) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// pattern returns a regular expression, with one group, for the texts that the expression expands to.
+func (e *expression) pattern() string {
+	explodes := slices.ContainsFunc(e.vars, func(v variable) bool { return v.explode })
+	values := e.valuePattern(e.vars[0].explode)
+	if more := len(e.vars) - 1; more > 0 || explodes {
+		count := "*"
+		if !explodes {
+			count = fmt.Sprintf("{0,%d}", more)
+		}
+		values += "(?:" + regexp.QuoteMeta(e.separator) + e.valuePattern(explodes) + ")" + count
+	}
+	return "(?:" + regexp.QuoteMeta(e.first) + "(" + values + "))?"
+}
+
+// valuePattern returns a regular expression for a value, which may be a list. pairs reports whether it
+// may contain names.
+func (e *expression) valuePattern(pairs bool) string {
+	const unreserved = `0-9A-Za-z\-._~`
+	switch {
+	case e.reserved:
+		return "(?:[" + unreserved + `:/?#\[\]@!$&'()*+,;=]|%[[:xdigit:]]{2})*`
+	case e.named || pairs:
+		return "(?:[" + unreserved + `,=]|%[[:xdigit:]]{2})*`
+	}
+	return "(?:[" + unreserved + `,]|%[[:xdigit:]]{2})*`
 }
 
 // assign sets the variables from the text that an expression was expanded to. It returns false

@@ -19,11 +19,11 @@ type Route struct {
 	// Serve handles a message of the type that New returns. The result is nil for a notification.
 	Serve func(ctx context.Context, m Message) (wire.Value, error)
 
-	message reflect.Type // the type that New returns; nil before the route is registered
+	of Message // a message of the type that New returns; nil before the route is registered
 }
 
 // Is reports whether a message has the type that New returns. The route must be one of a [Mux].
-func (r Route) Is(m Message) bool { return m != nil && reflect.TypeOf(m) == r.message }
+func (r Route) Is(m Message) bool { return m != nil && reflect.TypeOf(m) == reflect.TypeOf(r.of) }
 
 // Mux finds the handler of a method. The zero Mux is empty. Handlers must be registered before it
 // is used; afterwards it is safe for concurrent use.
@@ -85,7 +85,7 @@ func (m *Mux) add(complete bool, r Route) {
 	if *routes == nil {
 		*routes = make(map[string]Route)
 	}
-	r.message = reflect.TypeOf(of)
+	r.of = of
 	(*routes)[method] = r
 }
 

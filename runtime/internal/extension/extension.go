@@ -42,8 +42,8 @@ type Resources interface {
 
 // Resource is a resource with the function that reads it.
 type Resource struct {
-	mcp.Resource
-	Read func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
+	Resource mcp.Resource
+	Read     func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
 }
 
 // Change is a change of the resources of a server. It takes effect in one step.
