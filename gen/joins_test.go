@@ -206,6 +206,18 @@ var widened = map[string]struct {
 			"enum": {"type": "array", "items": {"type": "string"}}, "enumNames": {"type": "array", "items": {"type": "string"}}}}`),
 		"RequestedSchema.properties: It is raw JSON in Extra in 2027-03-01: a map.",
 	},
+	"a map in place of an object": {
+		member("ImageContent", "annotations", `{"type": "object", "additionalProperties": {"$ref": "#/$defs/Annotations"}}`),
+		"ImageContent.annotations: It is raw JSON in Extra in 2027-03-01: a map.",
+	},
+	"any object in place of a definition": {
+		member("AudioContent", "annotations", `{"type": "object"}`),
+		"AudioContent.annotations: It is raw JSON in Extra in 2027-03-01: a map.",
+	},
+	"a map in place of an inline object": {
+		member("ServerCapabilities", "tools", `{"type": "object", "additionalProperties": {"type": "string"}}`),
+		"ServerCapabilities.tools: It is raw JSON in Extra in 2027-03-01: a map.",
+	},
 	"a boolean, one value now": {
 		member("ToolAnnotations", "readOnlyHint", `{"type": "boolean", "const": true}`),
 		"ToolAnnotations.readOnlyHint: Only some of its values are valid in 2027-03-01.",

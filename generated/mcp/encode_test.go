@@ -388,7 +388,8 @@ func everyRaw(t *testing.T, texts []string, visit func(v wire.Value, f *wire.Fra
 			set(json.RawMessage(`{"marked":0}`))
 			out, err := wire.Append(nil, f, v)
 			require.NoError(t, err, name)
-			if at, ok := find(parse(out), "marked", ""); ok { // false for a member of other revisions
+			at, ok := find(parse(out), "marked", "") // false for a member of other revisions
+			if ok && !isChecked(r, at[strings.LastIndex(at, "/")+1:]) {
 				for _, text := range texts {
 					set(json.RawMessage(text))
 					visit(v, f, at, text)

@@ -330,8 +330,8 @@ func allowFractions(f *schemaFile) {
 	if alternatives, ok := content["anyOf"].([]any); ok {
 		content = alternatives[len(alternatives)-1].(map[string]any)
 	}
-	if content["type"] != nil {
-		content["type"] = []any{"string", "number", "boolean"}
+	if kinds, ok := content["type"].([]any); ok {
+		content["type"] = append(slices.Clone(kinds), "number")
 	}
 }
 

@@ -32,6 +32,11 @@ func inExtra(r wire.Revision, member string) bool {
 	return slices.ContainsFunc(variants, func(x variant) bool { return x.extra && x.member == member && x.in.Has(r) })
 }
 
+// isChecked reports whether any variant with the given name has a schema in a revision.
+func isChecked(r wire.Revision, member string) bool {
+	return slices.ContainsFunc(variants, func(x variant) bool { return x.member == member && x.in.Has(r) })
+}
+
 // suited returns a copy of v with values that the revision of a schema allows for the members with
 // variants. It returns v if there are none.
 func suited(file *schemaFile, v wire.Value) wire.Value {

@@ -232,6 +232,9 @@ func (m *merger) namedExpr(position string, occs []occurrence) Expr {
 		case *objectNode, *enumNode:
 			m.add(target, o.bit, n)
 		case *mapNode:
+			if !isOpenMap(n) || is[*objectNode](m.documents[o.bit].defs[target.name]) {
+				return m.conflict(position, occs, "a map is another type than an object with members")
+			}
 			m.add(target, o.bit, &objectNode{at: at(m.documents[o.bit].name + "#" + target.name)})
 		}
 	}
