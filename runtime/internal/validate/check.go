@@ -11,7 +11,7 @@ import (
 // checker checks that values are schemas of a dialect, as the meta-schema of the
 // dialect does.
 type checker struct {
-	*document
+	doc      *document
 	dialect  dialect
 	names    map[string]keyword
 	compiler *compiler // that compiles the schema, or nil
@@ -22,7 +22,7 @@ type checker struct {
 // fail adds the problem of a value.
 func (k *checker) fail(at uint32, format string, args ...any) {
 	if len(k.problems) < maxProblems {
-		k.problems = append(k.problems, cause{Problem: Problem{truncate(k.pointer(at)), truncate(fmt.Sprintf(format, args...))}})
+		k.problems = append(k.problems, cause{Problem: Problem{truncate(k.doc.pointer(at)), truncate(fmt.Sprintf(format, args...))}})
 	}
 }
 
@@ -38,7 +38,7 @@ func (k *checker) schema(at uint32, resource int32) {
 			return
 		}
 	}
-	switch kind := k.values[at].kind; {
+	switch kind := k.doc.values[at].kind; {
 	case kind == kindObject:
 	case k.dialect == draft4:
 		k.fail(at, "expected object, but got %s", kindNames[kind])
@@ -49,9 +49,9 @@ func (k *checker) schema(at uint32, resource int32) {
 		k.fail(at, "expected object or boolean, but got %s", kindNames[kind])
 		return
 	}
-	for i := at + 1; i < k.values[at].end && !k.done(); i = k.after(i + 1) {
-		if kw := k.names[k.string(i)]; kw != noKeyword && kw.in(k.dialect) {
-			k.values[i].keyword = kw
+	for i := at + 1; i < k.doc.values[at].end && !k.done(); i = k.doc.after(i + 1) {
+		if kw := k.names[k.doc.string(i)]; kw != noKeyword && kw.in(k.dialect) {
+			k.doc.values[i].keyword = kw
 			if k.compiler != nil && (kw == kwRef || kw == kwRecursiveRef || kw == kwDynamicRef) {
 				k.compiler.refers = true
 			}
@@ -66,10 +66,10 @@ func (k *checker) schema(at uint32, resource int32) {
 
 // exclusiveNeeds checks that a schema with a keyword also has another.
 func (k *checker) exclusiveNeeds(at uint32, name, needed string) {
-	if _, ok := k.member(at, name); !ok {
+	if _, ok := k.doc.member(at, name); !ok {
 		return
 	}
-	if _, ok := k.member(at, needed); !ok {
+	if _, ok := k.doc.member(at, needed); !ok {
 		k.fail(at, "property %s is required, if %s property exists", quote(needed), quote(name))
 	}
 }
@@ -81,11 +81,11 @@ func (k *checker) keyword(kw keyword, at uint32, resource int32) {
 	case shapeSchema:
 		k.schema(at, resource)
 	case shapeSchemaOrAny:
-		if _, ok := k.boolean(at); !ok || k.dialect > draft4 {
+		if _, ok := k.doc.boolean(at); !ok || k.dialect > draft4 {
 			k.schema(at, resource)
 		}
 	case shapeItems:
-		if k.values[at].kind == kindArray {
+		if k.doc.values[at].kind == kindArray {
 			k.schemas(at, resource)
 		} else {
 			k.schema(at, resource)
@@ -103,8 +103,8 @@ func (k *checker) keyword(kw keyword, at uint32, resource int32) {
 			k.text(shape, at)
 		}
 	case shapeBoolean:
-		if _, ok := k.boolean(at); !ok {
-			k.fail(at, "expected boolean, but got %s", kindNames[k.values[at].kind])
+		if _, ok := k.doc.boolean(at); !ok {
+			k.fail(at, "expected boolean, but got %s", kindNames[k.doc.values[at].kind])
 		}
 	case shapeNumber, shapePositive, shapeCount:
 		if k.is(at, kindNumber) {
@@ -121,7 +121,7 @@ func (k *checker) keyword(kw keyword, at uint32, resource int32) {
 
 // is checks the kind of a value.
 func (k *checker) is(at uint32, want kind) bool {
-	got := k.values[at].kind
+	got := k.doc.values[at].kind
 	if got != want {
 		k.fail(at, "expected %s, but got %s", kindNames[want], kindNames[got])
 	}
@@ -130,22 +130,22 @@ func (k *checker) is(at uint32, want kind) bool {
 
 func (k *checker) schemas(at uint32, resource int32) {
 	k.notEmpty(at)
-	for i := at + 1; i < k.values[at].end && !k.done(); i = k.after(i) {
+	for i := at + 1; i < k.doc.values[at].end && !k.done(); i = k.doc.after(i) {
 		k.schema(i, resource)
 	}
 }
 
 func (k *checker) notEmpty(at uint32) {
-	if k.values[at].count == 0 {
+	if k.doc.values[at].count == 0 {
 		k.fail(at, "minimum 1 items required, but found 0 items")
 	}
 }
 
 // members checks an object whose members have the same shape.
 func (k *checker) members(shape shape, at uint32, resource int32) {
-	for i := at + 1; i < k.values[at].end && !k.done(); i = k.after(i + 1) {
+	for i := at + 1; i < k.doc.values[at].end && !k.done(); i = k.doc.after(i + 1) {
 		switch {
-		case shape == shapeNamesMap || shape == shapeEither && k.values[i+1].kind == kindArray:
+		case shape == shapeNamesMap || shape == shapeEither && k.doc.values[i+1].kind == kindArray:
 			if !k.is(i+1, kindArray) {
 				continue
 			}
@@ -156,8 +156,8 @@ func (k *checker) members(shape shape, at uint32, resource int32) {
 			k.list(names, i+1)
 		case shape == shapeVocabulary:
 			k.text(shapeURI, i)
-			if _, ok := k.boolean(i + 1); !ok {
-				k.fail(i+1, "expected boolean, but got %s", kindNames[k.values[i+1].kind])
+			if _, ok := k.doc.boolean(i + 1); !ok {
+				k.fail(i+1, "expected boolean, but got %s", kindNames[k.doc.values[i+1].kind])
 			}
 		default:
 			if shape == shapePatternMap {
@@ -174,34 +174,34 @@ func (k *checker) list(shape shape, at uint32) {
 		k.notEmpty(at)
 	}
 	if shape == shapeNames || shape == shapeSomeNames {
-		for i := at + 1; i < k.values[at].end && !k.done(); i = k.after(i) {
+		for i := at + 1; i < k.doc.values[at].end && !k.done(); i = k.doc.after(i) {
 			k.is(i, kindString)
 		}
 	}
 	if shape != shapeList {
-		if i, j, found := k.equalItems(at); found {
+		if i, j, found := k.doc.equalItems(at); found {
 			k.fail(at, "items at index %d and %d are equal", i, j)
 		}
 	}
 }
 
 func (k *checker) types(at uint32) {
-	switch k.values[at].kind {
+	switch k.doc.values[at].kind {
 	case kindString:
 		k.typeName(at)
 	case kindArray:
 		k.notEmpty(at)
-		for i := at + 1; i < k.values[at].end && !k.done(); i = k.after(i) {
+		for i := at + 1; i < k.doc.values[at].end && !k.done(); i = k.doc.after(i) {
 			k.typeName(i)
 		}
 		k.list(shapeTypes, at)
 	default:
-		k.fail(at, "expected string or array, but got %s", kindNames[k.values[at].kind])
+		k.fail(at, "expected string or array, but got %s", kindNames[k.doc.values[at].kind])
 	}
 }
 
 func (k *checker) typeName(at uint32) {
-	if k.is(at, kindString) && typeNamed(k.string(at)) == 0 {
+	if k.is(at, kindString) && typeNamed(k.doc.string(at)) == 0 {
 		names := make([]string, len(simpleTypes))
 		for i, t := range simpleTypes {
 			names[i] = fmt.Sprintf("%q", t.name)
@@ -211,7 +211,7 @@ func (k *checker) typeName(at uint32) {
 }
 
 func (k *checker) number(shape shape, at uint32) {
-	text := k.raw(at)
+	text := k.doc.raw(at)
 	n, small := smallInteger(text)
 	switch shape {
 	case shapePositive:
@@ -232,7 +232,7 @@ func (k *checker) number(shape shape, at uint32) {
 }
 
 func (k *checker) text(shape shape, at uint32) {
-	text := k.string(at)
+	text := k.doc.string(at)
 	switch shape {
 	case shapeReference, shapeID:
 		if !isReference(text) {

@@ -179,7 +179,7 @@ func (c *compiler) check() error {
 
 // checkAt checks the schema at a position, which is in a resource.
 func (c *compiler) checkAt(at uint32, resource int32) error {
-	k := checker{document: &c.document, dialect: c.dialect, names: keywordNames(), compiler: c}
+	k := checker{doc: &c.document, dialect: c.dialect, names: keywordNames(), compiler: c}
 	k.schema(at, resource)
 	if k.err != nil {
 		return k.err

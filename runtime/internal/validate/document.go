@@ -67,7 +67,7 @@ func (d *document) parse(data []byte) error {
 	if n := len(data); n > longDocument {
 		d.values = slices.Grow(d.values, min(n/8, bytes.Count(data, []byte{','})+bytes.Count(data, []byte{':'})))
 	}
-	b := builder{document: d, long: -1}
+	b := builder{doc: d, long: -1}
 	b.value()
 	if b.long >= 0 {
 		return newError(d.pointer(uint32(b.long)), "the number has too many digits")
@@ -77,7 +77,7 @@ func (d *document) parse(data []byte) error {
 
 // builder fills a document from text that is valid JSON.
 type builder struct {
-	*document
+	doc  *document
 	pos  int // in the text
 	long int // position of the first number that exceeds a limit, or -1
 }
@@ -85,7 +85,7 @@ type builder struct {
 // next skips white space and returns the next byte.
 func (b *builder) next() byte {
 	for {
-		c := b.text[b.pos]
+		c := b.doc.text[b.pos]
 		if c > ' ' {
 			return c
 		}
@@ -113,13 +113,13 @@ func (b *builder) value() {
 }
 
 func (b *builder) literal(k kind, length int) {
-	b.values = append(b.values, value{kind: k, start: uint32(b.pos), end: uint32(b.pos + length)})
+	b.doc.values = append(b.doc.values, value{kind: k, start: uint32(b.pos), end: uint32(b.pos + length)})
 	b.pos += length
 }
 
 func (b *builder) object() {
-	at := len(b.values)
-	b.values = append(b.values, value{kind: kindObject})
+	at := len(b.doc.values)
+	b.doc.values = append(b.doc.values, value{kind: kindObject})
 	count := uint32(0)
 	for b.pos++; ; b.pos++ {
 		if b.next() == '}' {
@@ -135,12 +135,12 @@ func (b *builder) object() {
 		}
 	}
 	b.pos++
-	b.values[at].count, b.values[at].end = count, uint32(len(b.values))
+	b.doc.values[at].count, b.doc.values[at].end = count, uint32(len(b.doc.values))
 }
 
 func (b *builder) array() {
-	at := len(b.values)
-	b.values = append(b.values, value{kind: kindArray})
+	at := len(b.doc.values)
+	b.doc.values = append(b.doc.values, value{kind: kindArray})
 	count := uint32(0)
 	for b.pos++; ; b.pos++ {
 		if b.next() == ']' {
@@ -153,27 +153,27 @@ func (b *builder) array() {
 		}
 	}
 	b.pos++
-	b.values[at].count, b.values[at].end = count, uint32(len(b.values))
+	b.doc.values[at].count, b.doc.values[at].end = count, uint32(len(b.doc.values))
 }
 
 func (b *builder) string() {
 	start, escaped := b.pos+1, false
 	i := start
-	for b.text[i] != '"' {
-		if b.text[i] == '\\' {
+	for b.doc.text[i] != '"' {
+		if b.doc.text[i] == '\\' {
 			escaped = true
 			i++
 		}
 		i++
 	}
-	b.values = append(b.values, value{kind: kindString, start: uint32(start), end: uint32(i), escaped: escaped})
+	b.doc.values = append(b.doc.values, value{kind: kindString, start: uint32(start), end: uint32(i), escaped: escaped})
 	b.pos = i + 1
 }
 
 func (b *builder) number() {
 	start, exponent := b.pos, false
-	for ; b.pos < len(b.text); b.pos++ {
-		switch c := b.text[b.pos]; {
+	for ; b.pos < len(b.doc.text); b.pos++ {
+		switch c := b.doc.text[b.pos]; {
 		case '0' <= c && c <= '9', c == '.', c == '-', c == '+':
 			continue
 		case c == 'e' || c == 'E':
@@ -182,10 +182,10 @@ func (b *builder) number() {
 		}
 		break
 	}
-	if b.long < 0 && (exponent || b.pos-start > maxDigits) && !NumberWithinLimits(b.text[start:b.pos]) {
-		b.long = len(b.values)
+	if b.long < 0 && (exponent || b.pos-start > maxDigits) && !NumberWithinLimits(b.doc.text[start:b.pos]) {
+		b.long = len(b.doc.values)
 	}
-	b.values = append(b.values, value{kind: kindNumber, start: uint32(start), end: uint32(b.pos)})
+	b.doc.values = append(b.doc.values, value{kind: kindNumber, start: uint32(start), end: uint32(b.pos)})
 }
 
 // after returns the position after the value at a position.

@@ -161,13 +161,15 @@ func (d *document) appendKey(b []byte, at uint32) []byte {
 
 // byName sorts names of members in a document, given by their positions, by their texts.
 type byName struct {
-	*document
+	doc       *document
 	positions []uint32
 }
 
-func (n *byName) Len() int           { return len(n.positions) }
-func (n *byName) Less(i, j int) bool { return n.string(n.positions[i]) < n.string(n.positions[j]) }
-func (n *byName) Swap(i, j int)      { n.positions[i], n.positions[j] = n.positions[j], n.positions[i] }
+func (n *byName) Len() int { return len(n.positions) }
+func (n *byName) Less(i, j int) bool {
+	return n.doc.string(n.positions[i]) < n.doc.string(n.positions[j])
+}
+func (n *byName) Swap(i, j int) { n.positions[i], n.positions[j] = n.positions[j], n.positions[i] }
 
 // appendText appends a text with its length.
 func appendText(b []byte, text string) []byte {

@@ -55,7 +55,7 @@ type textRules struct {
 
 // pattern is a regular expression.
 type pattern struct {
-	*regexp.Regexp
+	re           *regexp.Regexp
 	instructions int
 }
 
@@ -96,7 +96,7 @@ type property struct {
 
 // patternRule is a member of patternProperties.
 type patternRule struct {
-	pattern
+	name   pattern
 	schema *node
 }
 

@@ -183,7 +183,7 @@ func (c *compiler) pattern(at uint32) (*pattern, error) {
 	if c.instructions += p.instructions; c.instructions > maxInstructions {
 		return nil, newError(c.pointer(at), "the patterns of the schema are too large")
 	}
-	if p.Regexp, err = regexp.Compile(text); err != nil {
+	if p.re, err = regexp.Compile(text); err != nil {
 		return nil, newError(c.pointer(at), err.Error())
 	}
 	return p, nil

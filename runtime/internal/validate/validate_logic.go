@@ -153,7 +153,7 @@ func (v *validation) compareMeta(d dialect, at uint32, e *evaluated) bool {
 	if x.kind >= kindArray {
 		v.spend(perVisit * int(x.end-at))
 	}
-	k := checker{document: &v.doc, dialect: d, names: keywordNames()}
+	k := checker{doc: &v.doc, dialect: d, names: keywordNames()}
 	k.schema(at, 0)
 	if e != nil && x.kind == kindObject {
 		i := 0

@@ -218,7 +218,7 @@ func (v *validation) compareObject(r *objectRules, at uint32, e *evaluated) bool
 // compareMembers compares the members of an object with the rules for objects. It
 // adds the properties that the object has to present, if present is not nil.
 func (v *validation) compareMembers(r *objectRules, at uint32, e, present *evaluated) bool {
-	c := memberComparison{validation: v, rules: r, evaluated: e, present: present}
+	c := memberComparison{v: v, rules: r, evaluated: e, present: present}
 	i, ok := 0, true
 	for name := at + 1; name < v.doc.values[at].end; name = v.doc.after(name + 1) {
 		if !c.compare(name, i) {
@@ -233,7 +233,7 @@ func (v *validation) compareMembers(r *objectRules, at uint32, e, present *evalu
 
 // memberComparison compares the members of an object with the rules for objects.
 type memberComparison struct {
-	*validation
+	v         *validation
 	rules     *objectRules
 	evaluated *evaluated
 	present   *evaluated
@@ -244,7 +244,7 @@ type memberComparison struct {
 // compare compares the member whose name is at a position. It returns false if the
 // member is invalid.
 func (c *memberComparison) compare(at uint32, i int) bool {
-	r, v, ok := c.rules, c.validation, true
+	r, v, ok := c.rules, c.v, true
 	name := v.text(at)
 	known := false
 	if p := r.find(name); p >= 0 {
@@ -262,7 +262,7 @@ func (c *memberComparison) compare(at uint32, i int) bool {
 		if !ok && v.stop() {
 			return false
 		}
-		if v.match(&r.patterns[p].pattern, name) {
+		if v.match(&r.patterns[p].name, name) {
 			known = true
 			ok = v.compareMember(r.patterns[p].schema, at, at+1) && ok
 		}
@@ -290,7 +290,7 @@ func (c *memberComparison) compare(at uint32, i int) bool {
 
 // finish compares the names of the object at a position with the rules.
 func (c *memberComparison) finish(at uint32) bool {
-	r, v, ok := c.rules, c.validation, true
+	r, v, ok := c.rules, c.v, true
 	if len(c.extra) > 0 {
 		sort.Strings(c.extra)
 		ok = false

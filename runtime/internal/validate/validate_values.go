@@ -71,7 +71,7 @@ func (v *validation) compareText(r *textRules, at uint32) bool {
 			return false
 		}
 	}
-	if r.pattern != nil && !v.match(r.pattern, text) && v.fail("does not match pattern "+quote(r.pattern.String())) {
+	if r.pattern != nil && !v.match(r.pattern, text) && v.fail("does not match pattern "+quote(r.pattern.re.String())) {
 		return false
 	}
 	if message := r.content(text); message != "" && v.fail(message) {
@@ -83,7 +83,7 @@ func (v *validation) compareText(r *textRules, at uint32) bool {
 // match reports whether a text matches a pattern.
 func (v *validation) match(p *pattern, text string) bool {
 	v.spend((len(text) + matchOverhead) * p.instructions * perInstruction)
-	return p.MatchString(text)
+	return p.re.MatchString(text)
 }
 
 // content returns what is wrong with the encoding or the media type of a text, or "".
