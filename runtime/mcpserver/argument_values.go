@@ -48,73 +48,86 @@ func (a Arguments) Decode(name string, into any) error {
 }
 
 // RequireString returns an argument that must be a string.
-func (a Arguments) RequireString(name string) (string, error) {
-	return requireArgument[string](a, name, "a string")
+func (a Arguments) RequireString(name string) (value string, err error) {
+	err = a.decode(name, "a string", &value)
+	return value, err
 }
 
 // RequireInt returns an argument that must be an integer.
-func (a Arguments) RequireInt(name string) (int, error) {
-	return requireArgument[int](a, name, "an integer")
+func (a Arguments) RequireInt(name string) (value int, err error) {
+	err = a.decode(name, "an integer", &value)
+	return value, err
 }
 
 // RequireFloat returns an argument that must be a number.
-func (a Arguments) RequireFloat(name string) (float64, error) {
-	return requireArgument[float64](a, name, "a number")
+func (a Arguments) RequireFloat(name string) (value float64, err error) {
+	err = a.decode(name, "a number", &value)
+	return value, err
 }
 
 // RequireBool returns an argument that must be a boolean.
-func (a Arguments) RequireBool(name string) (bool, error) {
-	return requireArgument[bool](a, name, "true or false")
+func (a Arguments) RequireBool(name string) (value bool, err error) {
+	err = a.decode(name, "true or false", &value)
+	return value, err
 }
 
 // RequireStrings returns an argument that must be a list of strings.
-func (a Arguments) RequireStrings(name string) ([]string, error) {
-	return requireArgument[[]string](a, name, "a list of strings")
+func (a Arguments) RequireStrings(name string) (value []string, err error) {
+	if err = a.decode(name, "a list of strings", &value); err != nil {
+		return nil, err
+	}
+	return value, nil
 }
 
 // String returns an argument that must be a string, or a default if it is absent.
 func (a Arguments) String(name, byDefault string) (string, error) {
-	return argumentOr(a, name, byDefault, a.RequireString)
+	if !a.Has(name) {
+		return byDefault, nil
+	}
+	return a.RequireString(name)
 }
 
 // Int returns an argument that must be an integer, or a default if it is absent.
 func (a Arguments) Int(name string, byDefault int) (int, error) {
-	return argumentOr(a, name, byDefault, a.RequireInt)
+	if !a.Has(name) {
+		return byDefault, nil
+	}
+	return a.RequireInt(name)
 }
 
 // Float returns an argument that must be a number, or a default if it is absent.
 func (a Arguments) Float(name string, byDefault float64) (float64, error) {
-	return argumentOr(a, name, byDefault, a.RequireFloat)
+	if !a.Has(name) {
+		return byDefault, nil
+	}
+	return a.RequireFloat(name)
 }
 
 // Bool returns an argument that must be a boolean, or a default if it is absent.
 func (a Arguments) Bool(name string, byDefault bool) (bool, error) {
-	return argumentOr(a, name, byDefault, a.RequireBool)
+	if !a.Has(name) {
+		return byDefault, nil
+	}
+	return a.RequireBool(name)
 }
 
 // Strings returns an argument that must be a list of strings, or a default if it is absent.
 func (a Arguments) Strings(name string, byDefault ...string) ([]string, error) {
-	return argumentOr(a, name, byDefault, a.RequireStrings)
-}
-
-func argumentOr[T any](a Arguments, name string, byDefault T, require func(string) (T, error)) (T, error) {
 	if !a.Has(name) {
 		return byDefault, nil
 	}
-	return require(name)
+	return a.RequireStrings(name)
 }
 
-// requireArgument returns an argument, or an error that states which kind of value is required.
-func requireArgument[T any](a Arguments, name, kind string) (T, error) {
-	var value T
+// decode decodes an argument. An error states which kind of value is required.
+func (a Arguments) decode(name, kind string, value any) error {
 	if !a.Has(name) {
-		return value, Errorf("Argument %q is required. It must be %s.", name, kind)
+		return Errorf("Argument %q is required. It must be %s.", name, kind)
 	}
-	if err := json.Unmarshal(integerText(a[name]), &value); err != nil {
-		var none T
-		return none, Errorf("Argument %q must be %s, not %s.", name, kind, limit.Name(string(a[name])))
+	if err := json.Unmarshal(integerText(a[name]), value); err != nil {
+		return Errorf("Argument %q must be %s, not %s.", name, kind, limit.Name(string(a[name])))
 	}
-	return value, nil
+	return nil
 }
 
 // integerText returns a number such as 2.0 or 2e3 without its fraction or exponent, if it is an

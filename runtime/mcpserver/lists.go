@@ -274,17 +274,14 @@ type cachedPage struct {
 	text  []byte
 }
 
-// cloneDefinition returns a deep copy of a definition. Its raw JSON is valid and compact.
-func cloneDefinition[T any, P interface {
-	*T
-	wire.Value
-}](v *T) (T, error) {
-	var copied T
-	text, err := wire.Append(nil, nil, P(v))
-	if err == nil {
-		err = wire.Decode(text, &wire.Frame{KeepFalse: true}, P(&copied))
+// cloneDefinition sets copied, a zero value, to a deep copy of a definition. Its raw JSON is valid and
+// compact.
+func cloneDefinition(copied, v wire.Value) error {
+	text, err := wire.Append(nil, nil, v)
+	if err != nil {
+		return err
 	}
-	return copied, err
+	return wire.Decode(text, &wire.Frame{KeepFalse: true}, copied)
 }
 
 // encodesLists reports whether the list in the result of the request is encoded without being used

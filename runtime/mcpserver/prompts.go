@@ -72,8 +72,7 @@ func newPrompt(p *mcp.Prompt, get PromptHandler) (*prompt, error) {
 		return nil, errNoHandler
 	}
 	def := &prompt{get: get}
-	var err error
-	if def.Prompt, err = cloneDefinition(p); err != nil {
+	if err := cloneDefinition(&def.Prompt, p); err != nil {
 		return nil, err
 	}
 	return def, nil

@@ -67,8 +67,7 @@ func newResource(r *mcp.Resource, read ResourceHandler) (*resource, error) {
 		return nil, errNoHandler
 	}
 	def := &resource{read: read}
-	var err error
-	if def.Resource, err = cloneDefinition(r); err != nil {
+	if err := cloneDefinition(&def.Resource, r); err != nil {
 		return nil, err
 	}
 	def.Name = cmp.Or(def.Name, def.URI)
@@ -242,8 +241,7 @@ func (s *Server) RemoveResourceTemplates(templates ...string) {
 
 func newTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) (*template, error) {
 	def := &template{read: read}
-	var err error
-	if def.ResourceTemplate, err = cloneDefinition(t); err != nil {
+	if err := cloneDefinition(&def.ResourceTemplate, t); err != nil {
 		return nil, err
 	}
 	if err := def.parse(def.URITemplate); err != nil {

@@ -240,16 +240,16 @@ func (h *connServer) Shutdown(ctx context.Context) error {
 
 // inProcessServer serves one client in this process.
 type inProcessServer struct {
-	*jsonrpc.InProcessConn
+	conn *jsonrpc.InProcessConn
 	pipe *connection.Pipe
 	done chan struct{} // closed when the connection has been cleaned up
 }
 
 // Shutdown implements shutdowner.
 func (h *inProcessServer) Shutdown(ctx context.Context) error {
-	h.RefuseRequests(errShuttingDown)
-	_ = h.InFlight().Wait(ctx) // the remaining requests are cancelled
-	h.Close()                  // waits 5 seconds at most for their handlers
+	h.conn.RefuseRequests(errShuttingDown)
+	_ = h.conn.InFlight().Wait(ctx) // the remaining requests are cancelled
+	h.conn.Close()                  // waits 5 seconds at most for their handlers
 	<-h.done
 	return nil
 }

@@ -112,6 +112,6 @@ func (h *connServer) inFlight() []peer.RequestInfo {
 
 func (h *connServer) connection() *connection.Connection { return h.pipe.Connection() }
 
-func (h *inProcessServer) inFlight() []peer.RequestInfo { return h.InFlight().Requests() }
+func (h *inProcessServer) inFlight() []peer.RequestInfo { return h.conn.InFlight().Requests() }
 
 func (h *inProcessServer) connection() *connection.Connection { return h.pipe.Connection() }

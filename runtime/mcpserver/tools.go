@@ -185,7 +185,9 @@ func cloneTool(def mcp.Tool) (mcp.Tool, error) {
 	if def.Annotations == nil && def.Execution == nil && def.Icons == nil && def.Meta == nil && def.Extra == nil && utf8.ValidString(def.Name) {
 		return def, nil // contains only strings
 	}
-	return cloneDefinition(&def)
+	var copied mcp.Tool
+	err := cloneDefinition(&copied, &def)
+	return copied, err
 }
 
 // pick returns the handler of a tool call, and nil for other requests.
