@@ -272,20 +272,19 @@ func (q *queue) next(ctx context.Context) (peer.Notification, error) {
 		}
 		q.changed.Wait()
 	}
-	return q.remove(), nil
+	n := q.waiting[0]
+	if len(q.waiting) > 1 {
+		q.removeFirst()
+		return n, nil
+	}
+	q.waiting[0], q.waiting, q.index = nil, q.waiting[:0], nil // usual, and without a call, which would use more of the stack
+	return n, nil
 }
 
-// remove removes and returns the first notification. The caller holds the lock. It is a function of
-// its own because the stack of a call of next that waits is then smaller.
-func (q *queue) remove() peer.Notification {
-	n := q.waiting[0]
+// removeFirst removes the first of several notifications. The caller holds the lock.
+func (q *queue) removeFirst() {
+	delete(q.index, eventOf(q.waiting[0]))
 	q.waiting = slices.Delete(q.waiting, 0, 1)
-	if len(q.waiting) == 0 {
-		q.index = nil
-	} else if q.index != nil {
-		delete(q.index, eventOf(n))
-	}
-	return n
 }
 
 // watchedResources has the resources of a session that iterations of [Client.Watch] wait for.

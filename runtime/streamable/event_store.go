@@ -161,14 +161,23 @@ func weight(data []byte) int { return len(data) + eventWeight }
 // Append implements [EventStore]. It returns [ErrEventTooLarge] if the event alone
 // exceeds a limit.
 func (m *MemoryStore) Append(_ context.Context, e Event) error {
+	_, err := m.appendTo(nil, &e)
+	return err
+}
+
+// appendTo is Append for a caller that keeps the log of the session, which it returns. The caller
+// passes nil at first.
+func (m *MemoryStore) appendTo(l *eventLog, e *Event) (*eventLog, error) {
 	if w := weight(e.Data); w > m.opts.MaxBytes || w > m.opts.MaxTotal {
-		return ErrEventTooLarge
+		return l, ErrEventTooLarge
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.logs[e.Session]
+	if l == nil || l.bytes == 0 { // an empty log has been removed
+		l = m.logs[e.Session]
+	}
 	if l == nil {
-		l = m.addLog(&e)
+		l = m.addLog(e)
 	}
 	l.events = append(l.events, loggedEvent{e.Stream, e.Seq, e.Data})
 	m.count(l, weight(e.Data))
@@ -178,7 +187,7 @@ func (m *MemoryStore) Append(_ context.Context, e Event) error {
 	for m.total > m.opts.MaxTotal || !m.hold() && m.total > weight(e.Data) {
 		m.drop(m.largestOwner(l).largestLog(l))
 	}
-	return nil
+	return l, nil
 }
 
 // hold counts the stored bytes in the budget. It returns false if the budget refuses them.
@@ -221,6 +230,7 @@ func (m *MemoryStore) count(l *eventLog, n int) {
 	if l.bytes > 0 {
 		return
 	}
+	l.events = nil
 	delete(m.logs, l.session)
 	if delete(o.logs, l); len(o.logs) == 0 {
 		delete(m.owners, o.key)

@@ -21,6 +21,7 @@ type stream struct {
 	detached chan struct{}  // closed when a handler ends the HTTP response early; nil if it cannot
 
 	storing writeLock // locked after the lock of the response; held while an event is stored, which may take long
+	log     *eventLog // of the session, if events are stored in memory; nil before the first one; guarded by storing
 
 	mu        sync.Mutex // locked after storing; guards the fields below
 	number    uint64
@@ -69,7 +70,14 @@ func (st *stream) store(ctx context.Context, data []byte, unchanging bool) (id s
 		e.Data = bytes.Clone(data)
 	}
 	o := &st.session.handler.opts
-	if err := o.Events.Append(ctx, e); err != nil {
+	memory, inMemory := o.Events.(*MemoryStore)
+	var err error
+	if inMemory {
+		st.log, err = memory.appendTo(st.log, &e)
+	} else {
+		err = o.Events.Append(ctx, e)
+	}
+	if err != nil {
 		o.Logger.WarnContext(ctx, "could not store event", "session", e.Session, "error", err)
 		if e.Stream != 0 {
 			// A gap shows that a message is missing. On the standalone stream, the client does
@@ -83,7 +91,7 @@ func (st *stream) store(ctx context.Context, data []byte, unchanging bool) (id s
 		return "", false
 	}
 	var last []byte
-	if o.storesInMemory() && len(data) <= maxLast {
+	if inMemory && len(data) <= maxLast {
 		last = e.Data
 	}
 	if st.advance(e.Seq, last); e.Stream == 0 {

@@ -507,6 +507,28 @@ func TestSessionsShareEncodedNotification(t *testing.T) {
 	}
 }
 
+// A stream keeps a reference to the events of its session, which the store may delete.
+func TestEventsAreStoredAfterOthersWereDeleted(t *testing.T) {
+	var own *connection.Connection
+	tools := map[string]tool{"keep": func(ctx ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		own = connection.FromContext(ctx)
+		return mcp.TextResult("kept"), nil
+	}}
+	memory := streamable.NewMemoryStore(nil)
+	e := serve(t, tools, &streamable.Options{Events: memory})
+	e.open("2025-11-25").call("keep")
+	for seq := range uint64(3) {
+		require.True(t, outbound.TryNotify(own, &mcp.ToolListChangedNotification{}, nil))
+		require.Equal(t, []uint64{seq + 1}, seqs(t, memory, own.SessionID(), 0, 0))
+		require.NoError(t, memory.Forget(t.Context(), own.SessionID()))
+	}
+	require.True(t, outbound.TryNotify(own, &mcp.ToolListChangedNotification{}, nil))
+	put(t, memory, own.SessionID(), 7, 1, 1)
+	require.True(t, outbound.TryNotify(own, &mcp.ToolListChangedNotification{}, nil))
+	require.Equal(t, []uint64{4, 5}, seqs(t, memory, own.SessionID(), 0, 0))
+	require.Equal(t, []uint64{1}, seqs(t, memory, own.SessionID(), 7, 0))
+}
+
 func TestUnusedSessionCanBeUsedAgain(t *testing.T) {
 	var own *connection.Connection
 	tools := map[string]tool{"keep": func(ctx ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
