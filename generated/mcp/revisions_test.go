@@ -92,8 +92,8 @@ func (s shape) unusedMember(v any, at string) string {
 			if _, there := v[name]; !there && !s.isEmbeddedRoots() && !s.omittable(name, member, true, member.largest(0)) {
 				return pointer(at, name)
 			}
-			if name == "inputSchema" || name == "outputSchema" {
-				continue
+			if name == "inputSchema" || name == "outputSchema" || isChecked(s.file.revision, name) {
+				continue // raw JSON
 			}
 			if missing := member.unusedMember(v[name], pointer(at, name)); missing != "" {
 				return missing
