@@ -189,6 +189,42 @@ var widened = map[string]struct {
 	edit edit
 	join string
 }{
+	"a type that becomes another name of a type": {
+		define("PromptMessage", `{"$ref": "#/$defs/ToolAnnotations"}`),
+		"PromptMessage: It is another name of ToolAnnotations in 2027-03-01.",
+	},
+	"an error that becomes another name of a type": {
+		define("UnsupportedProtocolVersionError", `{"$ref": "#/$defs/ToolAnnotations"}`),
+		"UnsupportedProtocolVersionError: It is another name of ToolAnnotations in 2027-03-01.",
+	},
+	"an error that becomes another object": {
+		define("InvalidParamsError", `{"type": "object", "properties": {"a": {"type": "string"}}}`),
+		"InvalidParamsErrorObject: It is the definition InvalidParamsError in 2027-03-01.",
+	},
+	"an error that becomes any JSON": {
+		define("InvalidParamsError", `{}`),
+		"InvalidParamsErrorValue: It is the definition InvalidParamsError in 2027-03-01.",
+	},
+	"an error that becomes a union": {
+		define("InvalidParamsError", `{"anyOf": [{"$ref": "#/$defs/Icon"}, {"$ref": "#/$defs/Root"}]}`),
+		"InvalidParamsErrorUnion: It is the definition InvalidParamsError in 2027-03-01.",
+	},
+	"an object that becomes an error": {
+		define("Icon", `{"type": "object", "required": ["code", "message"], "properties": {"code": {"type": "integer", "const": -32099}, "message": {"type": "string"}}}`),
+		"IconObject: It is the definition Icon in 2027-03-01.",
+	},
+	"an object that may be null": {
+		define("Icon", `{"anyOf": [{"type": "object", "required": ["src"], "properties": {"src": {"type": "string"}}}, {"type": "null"}]}`),
+		"IconUnion: A value is raw JSON. The codec validates it in members of other types in 2027-03-01.",
+	},
+	"a result that becomes general, although its definition remains": {
+		member("CompleteResultResponse", "result", `{"$ref": "#/$defs/Result"}`),
+		"CompleteResult: It has only the members of Result in 2027-03-01.",
+	},
+	"a result that is the result of another request now": {
+		member("ListToolsResultResponse", "result", `{"$ref": "#/$defs/ListPromptsResult"}`),
+		"ListToolsResult: It has only the members of ListPromptsResult in 2027-03-01.",
+	},
 	"elements of a list": {
 		member("Annotations", "audience", `{"type": "array", "items": {"type": "integer"}}`),
 		"Annotations.audience: It is raw JSON in Extra in 2027-03-01: an array.",

@@ -54,6 +54,9 @@ func checkDefault(t *testing.T, typeName, fieldName, name, value string) bool {
 	for _, r := range append([]wire.Revision{{}}, revisions()...) {
 		v := v
 		if r != (wire.Revision{}) {
+			if in, _ := definedIn(typ); !in.Has(r) && schemas()[r.Index()].definition(typeName) != nil {
+				continue // the revision has another type of this name
+			}
 			v = suited(schemas()[r.Index()], v)
 			reflect.ValueOf(v).Elem().FieldByName(fieldName).SetZero()
 		}
@@ -66,7 +69,7 @@ func checkDefault(t *testing.T, typeName, fieldName, name, value string) bool {
 			continue
 		}
 		if err != nil {
-			require.ErrorContains(t, err, "revision has no "+typeName)
+			require.ErrorContains(t, err, "revision has no ") // the type, or a part of it
 			continue
 		}
 		got, there := parse(out).(map[string]any)[name]

@@ -54,6 +54,9 @@ func TestToolsHaveHintsSince20250326(t *testing.T) {
 func TestAuthorSendsExplicitFalse(t *testing.T) {
 	no := map[string]json.RawMessage{"isError": json.RawMessage("false"), "other": json.RawMessage("false")}
 	for _, r := range Revisions {
+		if inExtra(r.Revision, "content") {
+			continue // the value below has none
+		}
 		b, err := wire.Append(nil, &wire.Frame{Revision: r.Revision}, &CallToolResult{Content: []ContentBlock{}, Extra: no})
 		require.NoError(t, err)
 		var members map[string]any

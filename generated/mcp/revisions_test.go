@@ -159,6 +159,9 @@ func requireNamesMissingPart(t *testing.T, file *schemaFile, err error) {
 		for _, alternative := range file.shape(found[2]).alternatives() {
 			require.NotEqual(t, found[1], alternative.name, err)
 		}
+	case goTypes().structs[found[1]] != nil: // the revision may have another definition of this name
+		in, _ := definedIn(goTypes().structs[found[1]])
+		require.False(t, in.Has(file.revision), err)
 	case found[1] != "":
 		require.NotContains(t, file.names(), found[1], err)
 	}
@@ -233,18 +236,27 @@ func TestTypesOfOtherRevisionsAreRejected(t *testing.T) {
 }
 
 // generalResult returns the place of the schema that a result or its metadata has in a revision with
-// the request, but without a result of its own: Result. It returns "" for other definitions.
+// the request, but without a result of its own: Result, or the result of another request. It returns "" for other
+// definitions.
 func (f *schemaFile) generalResult(name string) string {
-	at := "/" + f.defs + "/Result"
 	result, isMeta := strings.CutSuffix(name, "Meta")
+	request, ok := strings.CutSuffix(result, "Result")
+	if !ok || request == "" || f.definition(request+"Request") == nil {
+		return ""
+	}
+	general := "Result"
+	if f.definition(request+"ResultResponse") != nil {
+		member, _ := f.shape(request + "ResultResponse").member("result")
+		general = member.name
+	}
+	at := "/" + f.defs + "/" + general
 	if isMeta {
 		at += "/properties/_meta"
 	}
-	request, ok := strings.CutSuffix(result, "Result")
-	if ok && f.definition(result) == nil && f.definition(request+"Request") != nil && f.definition("Result") != nil {
-		return at
+	if f.definition(general) == nil {
+		return ""
 	}
-	return ""
+	return at
 }
 
 // definedIn returns the revisions that define a struct, and reports whether there are any.

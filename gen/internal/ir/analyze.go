@@ -308,8 +308,7 @@ func (s *analyzer) aliases() {
 			return
 		}
 		if t := s.types[name]; t != nil && t.typ.Name == goName {
-			r := s.problems.add(at, "%q is another name of %q here, but a type in %s; give it its own definition", name, of.name, t.at)
-			s.ownDefinition(r, name)
+			s.note(name, aliasJoin, of.typ.Name, s.in(in))
 			return
 		}
 		if byName[goName] == nil {

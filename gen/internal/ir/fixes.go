@@ -73,6 +73,9 @@ func (m *merger) typeFix(t *mergedType) fix {
 		return x
 	}
 	def := m.documents[newest].defs[t.name]
+	if def == nil && m.isSplit(newest, t.name) {
+		return fix{rawFix, t.name}
+	}
 	older := slices.ContainsFunc(t.occs, func(o occurrence) bool { return o.bit < newest })
 	alias := slices.ContainsFunc(m.documents[:newest], func(d *document) bool { return is[*refNode](d.defs[t.name]) })
 	switch {
@@ -86,6 +89,17 @@ func (m *merger) typeFix(t *mergedType) fix {
 		x.kind = splitFix
 	}
 	return x
+}
+
+// isSplit reports whether a definition of a revision, which is no object, has a Go type of its own with a name.
+func (m *merger) isSplit(bit int, name string) bool {
+	for def, n := range m.documents[bit].defs {
+		isMeta := slices.ContainsFunc(m.rules.Metas, func(r MetaRole) bool { return r.Type == def }) // the runtime writes it
+		if m.nameIn(bit, def) == name && !isMeta && !is[*objectNode](n) {
+			return true
+		}
+	}
+	return false
 }
 
 // apart splits the occurrences of a member. Its Go type represents own, and the member is in Extra

@@ -36,6 +36,7 @@ const (
 	checkedJoin
 	restrictedJoin
 	constantJoin
+	aliasJoin
 )
 
 // Joins is the table of all kinds of joins. docs/schema.md shows Change and Go. Sentence is in the summary of
@@ -90,9 +91,9 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"an error code that changes",
 	},
 	generalJoin: {
-		"a request has no result of its own in some revisions, but the general `Result`",
-		"the result of the older revisions",
-		"It has only the members of Result %s.",
+		"a request has the general `Result` or the result of another request in some revisions",
+		"the result of the older revisions, with the members of the other one",
+		"It has only the members of %s %s.",
 		"a result that is the general Result now",
 	},
 	paramsJoin: {
@@ -190,6 +191,12 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"no field. Each revision writes its own constant. Another value that the revision allows is in `Extra`",
 		"The member %q is %s %s.",
 		"a constant that changes",
+	},
+	aliasJoin: {
+		"a definition is only another name of a definition in some revisions",
+		"the type of the older revisions. Where the name is used, the revision has the other type",
+		"It is another name of %s %s.",
+		"a type that becomes another name of a type",
 	},
 }
 

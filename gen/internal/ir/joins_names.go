@@ -231,8 +231,8 @@ func renamedRefs(a, b node, found map[string][]string) {
 }
 
 // findResults finds requests with another result than in older revisions. A new definition of a result is a
-// new name of the older one. If it is the general Result, and the revision does not define the older result,
-// the older result has the members of Result.
+// new name of the older one. If it is the general Result or the result of another request, the older result has
+// the members of this result.
 func (m *merger) findResults() {
 	own := make(map[string]string) // by request
 	for _, d := range m.documents {
@@ -247,16 +247,21 @@ func (m *merger) findResults() {
 			}
 			request, name := m.rules.currentName(def), names[0]
 			was := own[request]
-			general, ok := d.defs["Result"].(*objectNode)
+			if d.defs[name] == nil {
+				name = "Result"
+			}
+			general, ok := d.defs[m.target(d.bit, name)].(*objectNode)
 			switch {
-			case d.defs[name] != nil && name != "Result" && (was == "" || m.rules.currentName(name) == was || !m.renameResultTo(d, was, name)):
+			case was == "" && name != "Result" && d.defs[name] != nil:
 				own[request] = m.rules.currentName(name)
-			case (d.defs[name] == nil || name == "Result") && was != "" && ok && d.defs[was] == nil && m.defined(was) && is[*objectNode](m.since(was).defs[was]):
+			case was == "" || m.rules.currentName(name) == was || m.renameResultTo(d, was, name):
+			case ok && m.defined(was) && is[*objectNode](m.since(was).defs[was]):
 				m.late = append(m.late, func() {
 					m.add(m.types[was], d.bit, inlineMeta(d, general))
-					m.note(was, generalJoin, m.in(1<<d.bit))
+					m.note(was, generalJoin, name, m.in(1<<d.bit))
 				})
 				m.general[inRevision{request, d.bit}] = was
+				m.displaced[inRevision{was, d.bit}] = d.defs[was] != nil
 			}
 		}
 	}

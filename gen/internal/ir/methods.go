@@ -255,8 +255,10 @@ func (s *analyzer) checkData(e *Error, t *mergedType) {
 	occs := s.merger.errors[e.def]
 	for _, o := range t.occs {
 		if !slices.ContainsFunc(occs, func(x occurrence) bool { return x.bit == o.bit }) {
-			r := s.problems.add(o.node.pos(), "%q has no error code here, but is an error in %s; give it its own definition, or write a Renamed rule if it was renamed", e.def, e.at)
-			s.ownDefinition(r, e.def)
+			s.problems.fixing(fix{splitFix, e.def}, func() {
+				r := s.problems.add(o.node.pos(), "%q has no error code here, but is an error in %s; give it its own definition, or write a Renamed rule if it was renamed", e.def, e.at)
+				s.ownDefinition(r, e.def)
+			})
 			return
 		}
 	}
