@@ -19,24 +19,23 @@ import (
 var noArguments = json.RawMessage("{}")
 
 // input decodes and validates the arguments of a tool.
-type input[In any] struct {
+type input struct {
 	*typedInput
 	lenient bool
 }
 
-// newInput returns the input of a tool with argument type In. If schema is nil, it is inferred
-// from In.
-func newInput[In any](s *Server, tool string, schema json.RawMessage) (*input[In], error) {
+// newInput returns the input of a tool with arguments of a type. If schema is nil, it is inferred from
+// the type.
+func (s *Server) newInput(tool string, t reflect.Type, schema json.RawMessage) (*input, error) {
 	lenient := s.opts.validation(tool) == ValidateLenient
-	t := reflect.TypeFor[In]()
 	if schema != nil {
 		made, err := newTypedInput(t, schema)
-		return &input[In]{made, lenient}, err
+		return &input{made, lenient}, err
 	}
 	made, err := inferOnce(s, typedKey{t, true, s.opts.AllowUnknownArguments}, func() (*typedInput, error) {
 		return s.inferInput(t)
 	})
-	return &input[In]{made, lenient}, err
+	return &input{made, lenient}, err
 }
 
 func newTypedInput(t reflect.Type, text json.RawMessage) (*typedInput, error) {
@@ -79,40 +78,42 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 // and not only the first, can be a thousand times as expensive.
 const maxExplained = 64 << 10
 
-// read decodes and validates the arguments of a call. If they are invalid, the error is for the
-// model, and lists everything that the schema rejects.
-func (i *input[In]) read(raw json.RawMessage) (in In, err error) {
+// read decodes and validates the arguments of a call into the zero value that in points to. If they are
+// invalid, the error is for the model, and lists everything that the schema rejects.
+func (i *input) read(raw json.RawMessage, in any) error {
 	raw = argumentsOf(raw)
-	if in, err = i.readStrict(raw); err == nil || !i.lenient {
-		return in, err
+	err := i.readStrict(raw, in)
+	if err == nil || !i.lenient {
+		return err
 	}
 	coerced, invalid := i.schema.coerce(raw)
 	if invalid != nil {
-		return in, err
+		return err
 	}
-	return i.readStrict(coerced)
+	reflect.ValueOf(in).Elem().SetZero()
+	return i.readStrict(coerced, in)
 }
 
 // readStrict decodes and validates arguments without changes.
-func (i *input[In]) readStrict(raw json.RawMessage) (in In, err error) {
+func (i *input) readStrict(raw json.RawMessage, in any) error {
 	if !i.plan.Validates() {
-		err = i.readValidated(raw, &in)
-		return in, err
+		return i.readValidated(raw, in)
 	}
-	if err = i.plan.Read(raw, &in); err == nil {
-		return in, nil
+	err := i.plan.Read(raw, in)
+	if err == nil {
+		return nil
 	}
 	if len(raw) <= maxExplained {
 		if invalid := i.schema.validateArguments(raw); invalid != nil {
-			return in, invalid
+			return invalid
 		}
 	}
-	return in, badArguments(err)
+	return badArguments(err)
 }
 
 // readValidated decodes arguments that the plan alone cannot validate. Short arguments are
 // validated first, so that all errors are reported.
-func (i *input[In]) readValidated(raw json.RawMessage, in *In) error {
+func (i *input) readValidated(raw json.RawMessage, in any) error {
 	short := len(raw) <= maxExplained
 	if short {
 		if err := i.schema.validateArguments(raw); err != nil {

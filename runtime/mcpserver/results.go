@@ -15,55 +15,67 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// newOutput returns a function that makes a tool's result from an Out, and the schema of the
-// structured content or nil. If a schema is passed, results are validated against it.
-func newOutput[Out any](s *Server, text json.RawMessage) (func(Out) (*mcp.CallToolResult, error), *toolSchema, error) {
-	t := reflect.TypeFor[Out]()
+// output makes the results of a tool from values of a type.
+type output struct {
+	schema   *toolSchema // of the structured content, or nil
+	conforms bool        // all values are valid
+	whole    bool        // the values are results
+	empty    bool        // the results have no content
+	text     bool        // the values are strings
+}
+
+// newOutput returns the output of a tool with values of a type. If a schema is passed, results are
+// validated against it.
+func (s *Server) newOutput(t reflect.Type, text json.RawMessage) (*output, error) {
 	schema, err := outputSchemaOf(text)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case t == reflect.TypeFor[*mcp.CallToolResult]():
-		return func(out Out) (*mcp.CallToolResult, error) {
-			res := any(out).(*mcp.CallToolResult)
-			return res, schema.validateResult(res)
-		}, schema, nil
+		return &output{schema: schema, whole: true}, nil
 	case t == reflect.TypeFor[mcp.CallToolResult]():
-		return nil, nil, fmt.Errorf("result type must be *%s", t)
+		return nil, fmt.Errorf("result type must be *%s", t)
 	case text == nil && t == reflect.TypeFor[struct{}]():
-		return func(Out) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, nil, nil
+		return &output{empty: true}, nil
 	case text == nil && t.Kind() == reflect.String:
-		return func(out Out) (*mcp.CallToolResult, error) {
-			return mcp.TextResult(reflect.ValueOf(out).String()), nil
-		}, nil, nil
-	}
-	conforms := false
-	if text == nil && t.Kind() != reflect.Interface {
+		return &output{text: true}, nil
+	case text == nil && t.Kind() != reflect.Interface:
 		inferred, err := s.outputSchema(t)
-		if err != nil {
-			return nil, nil, err
-		}
-		schema, conforms = inferred.schema, inferred.conforms
-	}
-	return func(out Out) (*mcp.CallToolResult, error) {
-		v := addressable(out)
-		res, err := structured(v)
 		if err != nil {
 			return nil, err
 		}
-		if string(res.StructuredContent) == "null" && isNil(reflect.ValueOf(out)) {
-			return nil, errNoResult
+		return &output{schema: inferred.schema, conforms: inferred.conforms}, nil
+	}
+	return &output{schema: schema}, nil
+}
+
+// result returns the result for a value that [addressable] has returned.
+func (o *output) result(v any) (*mcp.CallToolResult, error) {
+	switch {
+	case o.whole:
+		res := v.(*mcp.CallToolResult)
+		return res, o.schema.validateResult(res)
+	case o.empty:
+		return &mcp.CallToolResult{}, nil
+	case o.text:
+		return mcp.TextResult(reflect.ValueOf(v).Elem().String()), nil
+	}
+	res, err := structured(v)
+	if err != nil {
+		return nil, err
+	}
+	if string(res.StructuredContent) == "null" && isNil(reflect.ValueOf(v)) {
+		return nil, errNoResult
+	}
+	if !o.conforms {
+		if err := o.schema.validateResult(res); err != nil {
+			return nil, err
 		}
-		if !conforms {
-			if err := schema.validateResult(res); err != nil {
-				return nil, err
-			}
-		}
-		if own, ok := v.(interface{ ModelText() string }); ok {
-			res.Content = mcp.TextResult(own.ModelText()).Content
-		}
-		return res, nil
-	}, schema, nil
+	}
+	if own, ok := v.(interface{ ModelText() string }); ok {
+		res.Content = mcp.TextResult(own.ModelText()).Content
+	}
+	return res, nil
 }
 
 // isNil reports whether a value is a nil pointer, a nil map, or a pointer to one.

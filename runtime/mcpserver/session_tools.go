@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sort"
 	"sync"
@@ -30,9 +31,10 @@ var ErrNoSession = errors.New("mcpserver: the client has no session")
 // it. They are not part of a session that continues at another replica: add them in SessionStart,
 // which is called there, too.
 func AddSessionTool[In, Out any](s *Server, conn *connection.Connection, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) error {
-	made, err := newTool(s, *t, h)
+	x := newTypedTool(s, t, reflect.TypeFor[In](), reflect.TypeFor[Out]())
+	made, err := x.complete(t, newTypedCall(x, h))
 	if err != nil {
-		return registrationError(KindTool, t.Name, err)
+		return err
 	}
 	return s.addSessionTool(conn, made)
 }

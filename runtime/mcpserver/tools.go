@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -47,33 +48,82 @@ import (
 // [mcp.Tool]. AddTool panics with a [*RegistrationError] if a schema or a type is invalid, or h
 // is nil. [Server.Validate] finds the errors that take longer to find.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
-	made, err := newTool(s, *t, h)
-	must(registrationError(KindTool, t.Name, err))
+	x := newTypedTool(s, t, reflect.TypeFor[In](), reflect.TypeFor[Out]())
+	made, err := x.complete(t, newTypedCall(x, h))
+	must(err)
 	s.addTool(made)
 }
 
-// newTool returns the tool of a Go function.
-func newTool[In, Out any](s *Server, def mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) (*tool, error) {
-	in, err := newInput[In](s, def.Name, def.InputSchema)
-	if err != nil {
-		return nil, err
+// typedTool is a tool that is a Go function, without that function.
+type typedTool struct {
+	server *Server
+	name   string
+	in     *input
+	out    *output
+	err    error // the tool cannot be registered
+}
+
+// newTypedTool returns the tool of a function with types of arguments and results.
+func newTypedTool(s *Server, def *mcp.Tool, arguments, results reflect.Type) *typedTool {
+	x := &typedTool{server: s, name: def.Name}
+	if x.in, x.err = s.newInput(def.Name, arguments, def.InputSchema); x.err == nil {
+		x.out, x.err = s.newOutput(results, def.OutputSchema)
 	}
-	out, output, err := newOutput[Out](s, def.OutputSchema)
-	if err != nil {
-		return nil, err
+	return x
+}
+
+// newTypedCall returns the handler of a tool, or nil if h is nil. Programs compile it for each tool, so it
+// has only code that depends on the types.
+func newTypedCall[In, Out any](x *typedTool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) rounds.Handler {
+	if h == nil {
+		return nil
 	}
-	return s.completeTool(&tool{Tool: def, input: in.schema, output: output, call: func(ctx context.Context, m peer.Message) (wire.Value, error) {
-		req := m.(*mcp.CallToolRequest)
-		var res *mcp.CallToolResult
-		arguments, err := in.read(req.Arguments)
-		if err == nil {
-			var value Out
-			if value, err = h(ctx, mcp.SessionFromContext(ctx), arguments); err == nil {
-				res, err = out(value)
-			}
+	return func(ctx context.Context, m peer.Message) (wire.Value, error) {
+		var arguments In
+		if err := x.read(m, &arguments); err != nil {
+			return x.failed(ctx, err)
 		}
-		return s.outcome(ctx, req.Name, res, err)
-	}}, h != nil)
+		value, err := h(ctx, mcp.SessionFromContext(ctx), arguments)
+		if err != nil {
+			return x.failed(ctx, err)
+		}
+		if text, is := any(value).(string); is {
+			return x.text(ctx, text)
+		}
+		return x.result(ctx, addressable(value))
+	}
+}
+
+// complete returns the tool with its handler, or a [*RegistrationError]. A nil handler is an error.
+func (x *typedTool) complete(def *mcp.Tool, call rounds.Handler) (made *tool, err error) {
+	if err = x.err; err == nil {
+		made, err = x.server.completeTool(&tool{Tool: *def, input: x.in.schema, output: x.out.schema, call: call}, call != nil)
+	}
+	return made, registrationError(KindTool, x.name, err)
+}
+
+// read decodes and validates the arguments of a call.
+func (x *typedTool) read(call peer.Message, arguments any) error {
+	return x.in.read(call.(*mcp.CallToolRequest).Arguments, arguments)
+}
+
+// failed returns the outcome of a call with an error.
+func (x *typedTool) failed(ctx context.Context, err error) (wire.Value, error) {
+	return x.server.outcome(ctx, x.name, nil, err)
+}
+
+// text returns the outcome of a call of a function that returns strings.
+func (x *typedTool) text(ctx context.Context, text string) (wire.Value, error) {
+	if !x.out.text {
+		return x.result(ctx, new(text))
+	}
+	return x.server.outcome(ctx, x.name, mcp.TextResult(text), nil)
+}
+
+// result returns the outcome of a call for a value that [addressable] has returned.
+func (x *typedTool) result(ctx context.Context, value any) (wire.Value, error) {
+	res, err := x.out.result(value)
+	return x.server.outcome(ctx, x.name, res, err)
 }
 
 // AddRawTool registers a tool with given schemas, whose handler decodes the arguments itself, see
