@@ -7,11 +7,8 @@
 //
 // [Add] publishes the skills in a file system:
 //
-//	//go:embed skills
-//	var files embed.FS
-//
 //	server := mcpserver.New(info, nil)
-//	err := skills.Add(server, files, nil)
+//	err := skills.Add(server, os.DirFS("skills"), nil)
 //
 // # Clients
 //
