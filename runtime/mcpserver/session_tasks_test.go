@@ -447,11 +447,13 @@ func TestProgressOfSessionTask(t *testing.T) {
 	s, proceed, _ := taskServer(&tasks.Options{})
 	reported := make(chan error, 2)
 	addTask(s, "steps", mcp.TaskSupportOptional, func(ctx context.Context, s *mcp.ServerSession) (string, error) {
+		<-proceed // the response with the task has been received
 		reported <- s.ReportProgress(ctx, peer.Progress{Progress: 1, Message: "half way"})
 		return <-proceed, nil
 	})
 	c := connect(t, s, withTasks)
 	task := c.call("tools/call", `{"name":"steps","task":{},"_meta":{"progressToken":"p"}}`)["task"].(map[string]any)
+	proceed <- ""
 	m := c.receive()
 	for m.Method != "notifications/progress" {
 		m = c.receive()

@@ -23,10 +23,13 @@ type Writer struct {
 	writing   bool       // a write is in progress, so the response still exists
 	abandoned bool       // the client uses another response
 	useTimer  bool       // a timer limits writes, and not a deadline for each
+	expired   bool       // the timer has set a deadline in the past
 	timer     *time.Timer
-	due       time.Time // when the write in progress has taken too long, if there is a timer
-	expired   bool      // the timer has set a deadline in the past
+	began     time.Duration // when the write in progress began, since start; set if useTimer is true
 }
+
+// start is the zero of the clock for writes. Reading the time since then is faster than time.Now.
+var start = time.Now()
 
 // Header values that responses share.
 var (
@@ -100,7 +103,7 @@ func (o *Writer) beginWrite() error {
 	switch {
 	case o.timeout < 0:
 	case o.useTimer:
-		o.due = time.Now().Add(o.timeout)
+		o.began = time.Since(start)
 		if o.timer == nil {
 			o.timer = time.AfterFunc(o.timeout, o.expire)
 		}
@@ -134,7 +137,7 @@ func (o *Writer) StopTimer() {
 func (o *Writer) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if left := time.Until(o.due); o.writing && left > 0 {
+	if left := o.began + o.timeout - time.Since(start); o.writing && left > 0 {
 		o.timer.Reset(left)
 		return
 	}
