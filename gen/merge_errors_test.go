@@ -37,6 +37,18 @@ var changedForms = map[string]mergeError{
 
 // clashingNames are names that are already in use.
 var clashingNames = map[string]mergeError{
+	"metadata that becomes another name of a type": {
+		define("NotificationMetaObject", `{"$ref": "#/$defs/RequestMetaObject"}`),
+		[]string{"2027-03-01#/$defs/NotificationMetaObject", `another name of "RequestMetaObject"`, "a part of messages"},
+	},
+	"a result that becomes another name of a result": {
+		define("ListToolsResult", `{"$ref": "#/$defs/ListPromptsResult"}`),
+		[]string{"2027-03-01#/$defs/ListToolsResult", `another name of "ListPromptsResult"`, "a part of messages"},
+	},
+	"metadata that may be null": {
+		define("NotificationMetaObject", `{"anyOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"type": "null"}]}`),
+		[]string{"2027-03-01#/$defs/NotificationMetaObject"},
+	},
 	"two values with one name": {
 		member("Tool", "mood", `{"type": "string", "enum": ["a b", "a-b"]}`),
 		[]string{"2027-03-01#/$defs/Tool/properties/mood", `"a b"`, `"a-b"`, `Members rule for "ToolMood=a-b"`},

@@ -308,6 +308,10 @@ func (s *analyzer) aliases() {
 			return
 		}
 		if t := s.types[name]; t != nil && t.typ.Name == goName {
+			if st, ok := t.typ.Shape.(*Struct); ok && st.Role != Plain { // other code than the codec uses the type
+				r := s.problems.add(at, "%q is another name of %q here, but a part of messages in %s; give it its own definition", name, of.name, t.at)
+				s.ownDefinition(r, name)
+			}
 			s.note(name, aliasJoin, of.typ.Name, s.in(in))
 			return
 		}

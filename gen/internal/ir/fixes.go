@@ -94,12 +94,16 @@ func (m *merger) typeFix(t *mergedType) fix {
 // isSplit reports whether a definition of a revision, which is no object, has a Go type of its own with a name.
 func (m *merger) isSplit(bit int, name string) bool {
 	for def, n := range m.documents[bit].defs {
-		isMeta := slices.ContainsFunc(m.rules.Metas, func(r MetaRole) bool { return r.Type == def }) // the runtime writes it
-		if m.nameIn(bit, def) == name && !isMeta && !is[*objectNode](n) {
+		if m.nameIn(bit, def) == name && !m.isMetadata(def) && !is[*objectNode](n) {
 			return true
 		}
 	}
 	return false
+}
+
+// isMetadata reports whether a definition is the type of the metadata of messages, which the runtime writes.
+func (m *merger) isMetadata(def string) bool {
+	return slices.ContainsFunc(m.rules.Metas, func(r MetaRole) bool { return r.Type == def })
 }
 
 // apart splits the occurrences of a member. Its Go type represents own, and the member is in Extra
