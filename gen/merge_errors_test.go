@@ -41,6 +41,10 @@ var clashingNames = map[string]mergeError{
 		define("NotificationMetaObject", `{"$ref": "#/$defs/RequestMetaObject"}`),
 		[]string{"2027-03-01#/$defs/NotificationMetaObject", `another name of "RequestMetaObject"`, "a part of messages"},
 	},
+	"the result of another request that may ask for input": {
+		member("ListToolsResultResponse", "result", `{"anyOf": [{"$ref": "#/$defs/ReadResourceResult"}, {"$ref": "#/$defs/InputRequiredResult"}]}`),
+		[]string{"2027-03-01#/$defs/ListToolsRequest", `the result of "tools/list" changed`},
+	},
 	"a result that becomes another name of a result": {
 		define("ListToolsResult", `{"$ref": "#/$defs/ListPromptsResult"}`),
 		[]string{"2027-03-01#/$defs/ListToolsResult", `another name of "ListPromptsResult"`, "a part of messages"},

@@ -241,7 +241,7 @@ func (m *merger) findResults() {
 			if !message || !o.message || !strings.HasSuffix(def, "Request") {
 				continue
 			}
-			names, _ := m.results(d, def)
+			names, rounds := m.results(d, def)
 			if len(names) != 1 {
 				continue
 			}
@@ -255,7 +255,7 @@ func (m *merger) findResults() {
 			case was == "" && name != "Result" && d.defs[name] != nil:
 				own[request] = m.rules.currentName(name)
 			case was == "" || m.rules.currentName(name) == was || m.renameResultTo(d, was, name):
-			case ok && m.defined(was) && is[*objectNode](m.since(was).defs[was]):
+			case ok && !(rounds && name != "Result") && m.defined(was) && is[*objectNode](m.since(was).defs[was]):
 				m.late = append(m.late, func() {
 					m.add(m.types[was], d.bit, inlineMeta(d, general))
 					m.note(was, generalJoin, name, m.in(1<<d.bit))
