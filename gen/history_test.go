@@ -54,7 +54,7 @@ func TestHistoryPrintsAllOutcomes(t *testing.T) {
 	states := t.TempDir()
 	for name, text := range map[string]string{
 		"1-compiles":  futureSchema(t, unlistedMessages),
-		"2-refused":   futureSchema(t, member("TextContent", "type", `{"type": "string", "const": "prose"}`), member("CallToolResult", "_meta", `{"type": "string"}`)),
+		"2-refused":   futureSchema(t, member("TextContent", "type", `{"type": "integer", "const": 7}`), member("CallToolResult", "_meta", `{"type": "string"}`)),
 		"3-truncated": futureSchema(t)[:1000],
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(states, name+".json"), []byte(text), 0o600))
