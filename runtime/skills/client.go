@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
-	"sync/atomic"
+	"sync"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	generated "github.com/mcpwright/mcp/generated/skills"
@@ -16,7 +16,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Client is a client of a server with generated. A Client of package mcpclient implements it.
+// Client is a client of a server with skills. A Client of package mcpclient implements it.
 type Client interface {
 	peer.Outbound
 	// Uncached sends requests without a cache.
@@ -131,7 +131,9 @@ type Loaded struct {
 
 	client Client
 	held   *skillfiles.Held
-	read   atomic.Int64 // number of bytes, if the entry does not list the files
+
+	mu   sync.Mutex
+	read map[string]int // the largest size of each file that was read, if the entry does not list the files
 }
 
 // Load checks an entry, reads its SKILL.md file, and compares the file with the entry. If the
@@ -148,7 +150,7 @@ func Load(ctx context.Context, c Client, entry *Skill) (*Loaded, error) {
 	if err := held.CheckLimits(); err != nil {
 		return nil, &Error{Skill: entry.URI, Problem: ProblemTooLarge, Err: err}
 	}
-	s := &Loaded{Entry: entry, client: c, held: held}
+	s := &Loaded{Entry: entry, client: c, held: held, read: make(map[string]int)}
 	content, err := s.ReadFile(ctx, skillfiles.Manifest)
 	if err != nil {
 		return nil, err
@@ -185,8 +187,8 @@ func (s *Loaded) ReadFile(ctx context.Context, name string) ([]byte, error) {
 		return nil, s.mismatch(uri, errors.New("the result has not exactly one content with this URI"))
 	}
 	if s.held.Dynamic {
-		if n := s.read.Add(int64(len(content))); n > skillfiles.MaxBytes {
-			return nil, &Error{s.Entry.URI, uri, ProblemTooLarge, fmt.Errorf("the files that were read have %d bytes, more than %d", n, skillfiles.MaxBytes)}
+		if err := s.count(uri, len(content)); err != nil {
+			return nil, &Error{s.Entry.URI, uri, ProblemTooLarge, err}
 		}
 		return content, nil
 	}
@@ -198,6 +200,25 @@ func (s *Loaded) ReadFile(ctx context.Context, name string) ([]byte, error) {
 		return nil, s.mismatch(uri, fmt.Errorf("the digest is %s, but the entry has %s", have, want.Digest))
 	}
 	return content, nil
+}
+
+// count adds the size of a file to the files that were read. It returns an error if they exceed the
+// limits that all hosts support.
+func (s *Loaded) count(uri string, size int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read[uri] = max(s.read[uri], size)
+	total := 0
+	for _, n := range s.read {
+		total += n
+	}
+	if total > skillfiles.MaxBytes {
+		return fmt.Errorf("the files that were read have %d bytes, more than %d", total, skillfiles.MaxBytes)
+	}
+	if n := len(s.read); n > skillfiles.MaxFiles {
+		return fmt.Errorf("%d files were read, more than %d", n, skillfiles.MaxFiles)
+	}
+	return nil
 }
 
 // uri returns the URI of a path.
