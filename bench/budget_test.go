@@ -29,7 +29,7 @@ type budget struct {
 
 var budgets = map[string]budget{
 	"client and server over a pipe, one call at a time":      {allocs: 24, bytes: 2000},
-	"client and server in one process":                       {allocs: 12, bytes: 2000},
+	"client and server in one process":                       {allocs: 11, bytes: 2000},
 	"stdio server, 2025-11-25, one call at a time":           {allocs: 14, bytes: 1000},
 	"stdio server, 2026-07-28, one call at a time":           {allocs: 26, bytes: 3000},
 	"HTTP server, 2025-11-25 with sessions, connections: 16": {allocs: 16, bytes: 2000, floor: true},

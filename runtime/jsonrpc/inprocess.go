@@ -37,17 +37,51 @@ type InProcessConn struct {
 	inFlight      InFlight
 }
 
-// inProcessLink is what both ends share.
+// inProcessLink is what both ends share. Its goroutines serve one request after another, so that a
+// stack that has grown is used again.
 type inProcessLink struct {
 	closed   chan struct{}
 	handlers sync.WaitGroup
 	tasks    sync.WaitGroup
+	requests chan *inProcessRequest // to the goroutines that are idle
+	idle     atomic.Int32           // how many there are, at most
+}
+
+// serve serves a request in an idle goroutine or in a new one.
+func (l *inProcessLink) serve(x *inProcessRequest) {
+	select {
+	case l.requests <- x:
+	default:
+		l.tasks.Add(1)
+		go l.work(x) // ends with the connection, or when enough goroutines are idle
+	}
+}
+
+func (l *inProcessLink) work(x *inProcessRequest) {
+	defer l.tasks.Done()
+	for ; x != nil; x = l.next() {
+		x.serve()
+	}
+}
+
+// next returns the next request for an idle goroutine, or nil if the goroutine must end.
+func (l *inProcessLink) next() *inProcessRequest {
+	defer l.idle.Add(-1)
+	if l.idle.Add(1) > maxIdleWorkers {
+		return nil
+	}
+	select {
+	case x := <-l.requests:
+		return x
+	case <-l.closed:
+		return nil
+	}
 }
 
 // InProcessPair returns the two ends of a connection within the process: the client's and the
 // server's. Nil options are allowed. Closing either end closes the connection.
 func InProcessPair(client, server *Options) (*InProcessConn, *InProcessConn) {
-	l := &inProcessLink{closed: make(chan struct{})}
+	l := &inProcessLink{closed: make(chan struct{}), requests: make(chan *inProcessRequest)}
 	c, s := newInProcessConn(client, l), newInProcessConn(server, l)
 	c.peer, s.peer = s, c
 	return c, s

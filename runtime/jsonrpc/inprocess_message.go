@@ -52,7 +52,7 @@ func (x *inProcessRequest) run(req peer.Message, res wire.Value) error {
 	if err := x.setMessage(req); err != nil {
 		return x.finish(err)
 	}
-	go x.serve() // ends when the handler returns
+	x.to.link.serve(x)
 	ctx := x.ctx.Context
 	select {
 	case e := <-x.events:
@@ -81,7 +81,19 @@ func (x *inProcessRequest) serve() {
 		}
 		_ = x.finish(x.failed) // the caller has got its error already
 	}()
-	x.reply, x.failed = x.handle()
+	defer failure.Recover(&x.failed)
+	x.to.opts.requestArrived(&x.in)
+	h := x.to.opts.Handler
+	if h == nil {
+		x.failed = methodNotFound(x.in.Method)
+		return
+	}
+	reply, err := h.Handle(&x.ctx, &x.in)
+	x.back.close()
+	if err == nil && reply.Result == nil {
+		err = failure.ResultError{Err: failure.ErrNoResult}
+	}
+	x.reply, x.failed = reply, err
 }
 
 // complete stores the result of the handler in res, and returns the error for the caller.
@@ -147,22 +159,6 @@ func (x *inProcessRequest) setMessage(req peer.Message) error {
 	}
 	x.in.Token = progress.Token(x.in.Params)
 	return nil
-}
-
-// handle calls the handler. It returns a reply with a result, or an error.
-func (x *inProcessRequest) handle() (reply peer.Reply, err error) {
-	defer failure.Recover(&err)
-	x.to.opts.requestArrived(&x.in)
-	h := x.to.opts.Handler
-	if h == nil {
-		return peer.Reply{}, methodNotFound(x.in.Method)
-	}
-	reply, err = h.Handle(&x.ctx, &x.in)
-	x.back.close()
-	if err == nil && reply.Result == nil {
-		err = failure.ResultError{Err: failure.ErrNoResult}
-	}
-	return reply, err
 }
 
 // setResult stores the result in res: it copies the result, or encodes and decodes it.

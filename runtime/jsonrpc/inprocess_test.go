@@ -359,6 +359,33 @@ func TestInProcessHandlerEndsGoroutine(t *testing.T) {
 	require.Empty(t, s.InFlight().IDs())
 }
 
+// Goroutines wait for the next request, but not as many as there were requests at once.
+func TestInProcessKeepsSomeGoroutines(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		c, _ := pair(t, slow(release), func(_, server *jsonrpc.Options) { server.MaxInFlight = -1 })
+		count := func() int {
+			synctest.Wait()
+			runtime.GC() // stops the world, so that goroutines that have just ended are not counted
+			return runtime.NumGoroutine()
+		}
+		before := count()
+		handle := func(requests int) (kept int) {
+			for range requests {
+				ping(t.Context(), c)
+			}
+			synctest.Wait()
+			for range requests {
+				release <- struct{}{}
+			}
+			return count() - before
+		}
+		require.Equal(t, 1, handle(1))
+		require.Equal(t, 1, handle(1), "the goroutine is used again")
+		require.Equal(t, 64, handle(200))
+	})
+}
+
 // Callers give up while handlers return: each call ends once, and nothing remains.
 func TestInProcessCallsEndWhileHandlersReturn(t *testing.T) {
 	c, s := pair(t, peer.HandlerFunc(func(context.Context, *peer.Inbound) (peer.Reply, error) { return result(`{}`) }),
