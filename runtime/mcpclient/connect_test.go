@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -343,3 +345,35 @@ type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (discard) Close() error                { return nil }
+
+// An error that both kinds of revision have is in the text once.
+func TestErrorsOfEndpointsWithoutServer(t *testing.T) {
+	leaks.Check(t)
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/other" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<title>Log in</title>")
+	}))
+	defer pages.Close()
+	page, other := mcpclient.URL(pages.URL), mcpclient.URL(pages.URL+"/other")
+	both := mcpclient.URL(other.URL)
+	both.LegacySSE = true
+	failing := child(t, "failing")
+	hint := ` (is the path of the URL right? use LegacySSE if the server has the HTTP+SSE transport of 2024-11-05)`
+	notFound := fmt.Sprintf(`connect to %[1]q: no common protocol version: tried "2026-07-28" and "2025-11-25": POST %[1]q: 404 Not Found: "404 page not found"`, other.URL)
+	for _, c := range []struct {
+		to   mcpclient.Endpoint
+		want string
+	}{
+		{page, fmt.Sprintf(`connect to %[1]q: send "initialize": no response to the request: response of %[1]q: unexpected content type "text/html": "<title>Log in</title>"`, page.URL)},
+		{other, notFound + hint},
+		{both, notFound + fmt.Sprintf(`; tried HTTP+SSE: no common protocol version: tried "2025-11-25" and "2026-07-28": connection closed: GET %q: 404 Not Found: "404 page not found"`, other.URL)},
+		{failing, fmt.Sprintf(`connect to %[1]q: send "initialize": connection closed: child %[1]q ended: exit status 3; last lines of standard error: "no API key"`, failing.Path)},
+	} {
+		_, err := mcpclient.Connect(t.Context(), c.to, &mcpclient.Options{Logger: silent})
+		require.EqualError(t, err, c.want)
+	}
+}

@@ -60,6 +60,9 @@ func TestMain(m *testing.M) {
 		}}})
 		_ = stdio.Serve(context.Background(), connection.NewPipe(k, nil), nil)
 		os.Exit(0)
+	case "failing": // exits at once
+		fmt.Fprintln(os.Stderr, "no API key")
+		os.Exit(3)
 	case "mute": // does not exit or respond
 		os.Stdout.Close()
 		time.Sleep(time.Hour)

@@ -44,17 +44,25 @@ func (e *URLEndpoint) dial(_ context.Context, o *dialOptions) (Conn, error) {
 	return httpConn{httpclient.New(e.URL, &opts)}, nil
 }
 
-// fallback returns the endpoint to try after err, or nil.
-func (e *URLEndpoint) fallback(err error) Endpoint {
+// fallback returns the endpoint to try after err, or nil. The returned error is err, with a hint if
+// the endpoint is nil and another URL or transport may help.
+func (e *URLEndpoint) fallback(err error) (Endpoint, error) {
 	httpErr, ok := errors.AsType[*httpclient.HTTPError](err)
-	if !e.LegacySSE || !ok || isStatelessError(httpErr) {
-		return nil
+	if !ok || isStatelessError(httpErr) {
+		return nil, err
 	}
+	hint := "use LegacySSE if the server has the HTTP+SSE transport of 2024-11-05"
 	switch httpErr.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return &sseEndpoint{e.URL, e.HTTP}
+	case http.StatusNotFound:
+		hint = "is the path of the URL right? " + hint
+	case http.StatusBadRequest, http.StatusMethodNotAllowed:
+	default:
+		return nil, err
 	}
-	return nil
+	if e.LegacySSE {
+		return &sseEndpoint{e.URL, e.HTTP}, err
+	}
+	return nil, fmt.Errorf("%w (%s)", err, hint)
 }
 
 // LegacySSE returns the endpoint of a server over the HTTP+SSE transport of revision 2024-11-05.

@@ -41,12 +41,19 @@ func (c *Client) open(ctx context.Context, to Endpoint, last wire.Revision) (*se
 	if sc, err = c.negotiate(ctx, sc, last); err == nil {
 		return sc, nil
 	}
-	if f, ok := to.(interface{ fallback(error) Endpoint }); ok && c.opts.allows(revisions.Newest(true)) {
-		if to := f.fallback(err); to != nil {
-			return c.open(ctx, to, revisions.Newest(true))
-		}
+	f, ok := to.(interface{ fallback(error) (Endpoint, error) })
+	if !ok || !c.opts.allows(revisions.Newest(true)) {
+		return nil, err
 	}
-	return nil, err
+	other, err := f.fallback(err)
+	if other == nil {
+		return nil, err
+	}
+	sc, otherErr := c.open(ctx, other, revisions.Newest(true))
+	if otherErr != nil {
+		return nil, fmt.Errorf("%w; tried HTTP+SSE: %w", err, otherErr)
+	}
+	return sc, nil
 }
 
 // dial opens a connection to an endpoint.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/internal/capabilities"
@@ -24,13 +25,7 @@ type wrongKindError struct {
 	cause error
 }
 
-func (e *wrongKindError) Error() string {
-	text := fmt.Sprintf("tried %q: %v", e.tried, e.cause)
-	if _, ok := errors.AsType[*httpclient.HTTPError](e.cause); ok && revisions.Handshake(e.tried) {
-		text += " (use LegacySSE if the server has the HTTP+SSE transport of 2024-11-05)"
-	}
-	return text
-}
+func (e *wrongKindError) Error() string { return fmt.Sprintf("tried %q: %v", e.tried, e.cause) }
 
 func (e *wrongKindError) Unwrap() error { return e.cause }
 
@@ -42,16 +37,32 @@ type negotiationError struct {
 }
 
 func (e *negotiationError) Error() string {
-	_, wrong := errors.AsType[*wrongKindError](e.err)
+	last := e.err
+	wrong, isWrong := errors.AsType[*wrongKindError](e.err)
+	if isWrong {
+		last = wrong.cause
+	}
+	same := e.before != nil && reason(e.before.cause) == reason(last)
 	switch {
-	case wrong && e.before != nil:
+	case isWrong && same:
+		return fmt.Sprintf("%v: tried %q and %q: %s", errNoCommonVersion, e.before.tried, wrong.tried, reason(last))
+	case isWrong && e.before != nil:
 		return fmt.Sprintf("%v: %v; %v", errNoCommonVersion, e.before, e.err)
-	case wrong:
+	case isWrong:
 		return fmt.Sprintf("%v: %v", errNoCommonVersion, e.err)
-	case e.before != nil:
+	case e.before != nil && !same:
 		return fmt.Sprintf("%v; before that: %v", e.err, e.before)
 	}
 	return e.err.Error()
+}
+
+// reason returns the text of an error of a request, without the method of the request.
+func reason(err error) string {
+	text := err.Error()
+	if _, after, found := strings.Cut(text, `": `); found && strings.HasPrefix(text, `send "`) {
+		return after
+	}
+	return text
 }
 
 func (e *negotiationError) Unwrap() []error {

@@ -120,7 +120,7 @@ func (x *call) receive(res *http.Response) error {
 	case kind == mcphttp.MediaEvents:
 		return x.readStream(res)
 	default:
-		return fmt.Errorf("%w: unexpected content type %q", ErrNoResponse, res.Header.Get(mcphttp.HeaderContentType))
+		return fmt.Errorf("%w: %w", ErrNoResponse, unexpectedType(x.client.serverURL, res))
 	}
 }
 

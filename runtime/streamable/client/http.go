@@ -203,6 +203,15 @@ func (h *httpClient) statusError(req *http.Request, res *http.Response, id wire.
 	return e
 }
 
+// unexpectedType returns the error of a response that is no message, such as the page of a web
+// server. The error contains the beginning of the body.
+func unexpectedType(endpoint *url.URL, res *http.Response) error {
+	defer time.AfterFunc(drainTimeout, func() { res.Body.Close() }).Stop()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, excerptSize)) // a part of the body is enough
+	return fmt.Errorf("response of %q: unexpected content type %q: %q",
+		displayURL(endpoint), res.Header.Get(mcphttp.HeaderContentType), excerpt(body))
+}
+
 // readAll appends the body of a response to p.
 func (h *httpClient) readAll(p *buffer.Buffer, res *http.Response) error {
 	if n := res.ContentLength; n > int64(h.maxBody) {

@@ -154,8 +154,8 @@ func (c *LegacySSE) stream() error {
 		return err
 	}
 	defer res.Body.Close()
-	if kind := res.Header.Get(mcphttp.HeaderContentType); mcphttp.MediaType(res.Header) != mcphttp.MediaEvents {
-		return fmt.Errorf("GET %q: unexpected content type %q", displayURL(c.serverURL), kind)
+	if mcphttp.MediaType(res.Header) != mcphttp.MediaEvents {
+		return unexpectedType(c.serverURL, res)
 	}
 	events := sse.NewReader(res.Body, c.http.maxBody)
 	defer events.Free()
