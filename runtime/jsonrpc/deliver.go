@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/mcpwright/mcp/runtime/internal/batch"
+	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -84,12 +85,12 @@ func (c *Conn) deliverMessage(ctx context.Context, mem memory, o *Source) {
 // deliverBatch is Deliver for a batch. A batch cannot contain initialize.
 func (c *Conn) deliverBatch(ctx context.Context, p payload, o *Source) {
 	list, err := c.readBatch(p.data)
-	size := len(p.data)
-	p.free()
 	if err != nil {
-		c.unreadable(&received{err: err}, o, nil)
+		c.unreadable(&received{err: err, payload: p}, o, nil)
 		return
 	}
+	size := len(p.data)
+	p.free()
 	b := &batchResponse{conn: c, out: o.Back, principal: cmp.Or(o.Transport, c.opts.Transport).Principal(), pending: 1}
 	if b.messages, err = c.opts.Budget.Reserve(b.principal, size); err != nil {
 		c.opts.limitExceeded("Budget")
@@ -195,7 +196,7 @@ func (c *Conn) unreadable(in *received, o *Source, b *batchResponse) {
 	case form.isNotification():
 		c.opts.report(fmt.Errorf("notification of the peer: %w", in.err))
 	default:
-		c.opts.report(fmt.Errorf("message of the peer: %w", in.err))
+		c.opts.report(fmt.Errorf("message of the peer%s: %w", c.quoteOutput(in.payload.data), in.err))
 		e := &peer.Error{Code: codeRequest, Message: "Invalid request", Data: jsonText(in.err.Error())}
 		if form.invalidJSON {
 			e.Code, e.Message = codeParse, "Parse error"
@@ -205,6 +206,16 @@ func (c *Conn) unreadable(in *received, o *Source, b *batchResponse) {
 		}
 		c.refuse(in.m.ID, e, o, b)
 	}
+}
+
+// quoteOutput returns the beginning of what a server has sent in place of a message, for an error.
+// Usually it is a line that the program has printed to its standard output. It returns nothing for
+// broken messages, which may contain secrets.
+func (c *Conn) quoteOutput(data []byte) string {
+	if !c.opts.Client || bytes.Contains(data, []byte(`"jsonrpc"`)) {
+		return ""
+	}
+	return fmt.Sprintf(" %q", limit.Name(string(data[:min(len(data), maxExcerpt)])))
 }
 
 // notAdmitted drops a message that Admit returned an error for.

@@ -126,6 +126,22 @@ func TestOnErrorUnreadable(t *testing.T) {
 	})
 }
 
+// A client quotes the output of a program that is no message. Broken messages are not quoted, and a
+// server quotes nothing.
+func TestOnErrorQuotesOutput(t *testing.T) {
+	for _, client := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			var seen []string
+			c, _ := newConn(t, &jsonrpc.Options{Client: client, OnError: func(err error) { seen = append(seen, err.Error()) }})
+			deliver(c, "[INFO] listening", strings.Repeat("x", 10<<10), `{"jsonrpc":"2.0","id":1,"method":"x",}`)
+			require.Len(t, seen, 3)
+			require.Equal(t, client, strings.Contains(seen[0], `message of the peer "[INFO] listening": `), seen[0])
+			require.Less(t, len(seen[1]), 300)
+			require.NotContains(t, seen[2], "method")
+		})
+	}
+}
+
 // deliverMessage reads a message and delivers it as Source.Message. It returns how often Release
 // was called.
 func deliverMessage(t *testing.T, c *jsonrpc.Conn, back jsonrpc.Writer, message string) (released *int) {

@@ -269,6 +269,7 @@ func TestGarbageIsReportedAndSkipped(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	require.Len(t, errs, 4, "%v", errs)
+	require.ErrorContains(t, errs[0], `message of the peer "Starting the server ...": `)
 }
 
 func TestCloseAfterOnErrorCallsGoexit(t *testing.T) {
