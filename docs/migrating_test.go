@@ -112,6 +112,8 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	streamable.NewChoosingHandler(getServer, nil)
 	streamable.NewChoosingLegacySSEHandler(getServer, nil)
 	streamable.NewHandler(server, &streamable.Options{Stateless: true})
+	newID := func(*http.Request) string { return rand.Text() }
+	streamable.NewHandler(server, &streamable.Options{NewSessionID: newID})
 	streamable.NewHandler(server, &streamable.Options{JSONResponse: true})
 	streamable.NewLegacySSEHandler(server, nil)
 	return server.ServeStdio(ctx)

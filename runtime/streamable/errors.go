@@ -25,6 +25,7 @@ var (
 	errClosing              = &peer.Error{Code: mcp.CodeInternal, Message: "Server is shutting down"}
 	errTooManyRequests      = &peer.Error{Code: mcp.CodeInternal, Message: "Too many requests in flight"}
 	errTooManySubscriptions = &peer.Error{Code: mcp.CodeInternal, Message: "Too many subscriptions"}
+	errNoSessionID          = &peer.Error{Code: mcp.CodeInternal, Message: "The session has no valid id"}
 	errTooManySessions      = &peer.Error{Code: mcp.CodeInternal, Message: "Too many sessions"}
 	errSessionOver          = &peer.Error{Code: mcp.CodeInternal, Message: "Session ended"}
 	errSessionMoves         = &peer.Error{Code: mcp.CodeInternal, Message: "The session moves to another replica"}

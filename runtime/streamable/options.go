@@ -56,6 +56,11 @@ type Options struct {
 	// stream.
 	DisableResumption bool
 
+	// NewSessionID returns the id of a session that a request is about to begin, for
+	// example with a prefix by which a proxy finds the replica. It must be unique, hard
+	// to guess, and consist of visible ASCII characters; otherwise the request gets the
+	// status 500. Nil means a random id. Sharing has its own ids.
+	NewSessionID func(*http.Request) string
 	// Sharing lets other replicas continue the sessions. Nil means that a session is lost
 	// when the process ends. Package scale has an implementation.
 	Sharing Sharing

@@ -172,18 +172,28 @@ func (h *Handler) sessionFor(r *http.Request, b *backend, revision wire.Revision
 		s.beginUse()
 		return s, nil
 	}
-	s := h.newSession(b, h.newSessionID(), h.opts.Principal(r), revision)
+	return h.beginSession(r, b, revision)
+}
+
+// beginSession returns a new session and begins a use of it.
+func (h *Handler) beginSession(r *http.Request, b *backend, revision wire.Revision) (*session, *refusal) {
+	id := h.newSessionID(r)
+	if !isSessionID(id) || h.sessions.get(id) != nil {
+		h.opts.Logger.ErrorContext(r.Context(), "session id is not valid, or another session has it", "session", id)
+		return nil, &refusal{status: http.StatusInternalServerError, err: errNoSessionID}
+	}
+	s := h.newSession(b, id, h.opts.Principal(r), revision)
 	s.caller = h.inFlight.addSession(s.principal)
 	s.beginUse()
-	if !h.sessions.add(s) {
-		h.inFlight.removeSession(s.principal, s.caller)
-		err := errTooManySessions
-		if h.inFlight.isClosing() {
-			err = errClosing
-		}
-		return nil, &refusal{status: http.StatusServiceUnavailable, err: err}
+	if h.sessions.add(s) {
+		return s, nil
 	}
-	return s, nil
+	h.inFlight.removeSession(s.principal, s.caller)
+	err := errTooManySessions
+	if h.inFlight.isClosing() {
+		err = errClosing
+	}
+	return nil, &refusal{status: http.StatusServiceUnavailable, err: err}
 }
 
 // refuseResponse refuses an invalid response to a request of the server. The call fails

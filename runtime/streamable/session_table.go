@@ -68,15 +68,15 @@ func (t *sessionTable) release(principal string) {
 	t.count.add(principal, -1)
 }
 
-// add adds a session before its handshake, if the limits allow it. Requests cannot find
-// the session before publish, but end ends it.
+// add adds a session before its handshake, if the limits allow it and no other session
+// has its id. Requests cannot find the session before publish, but end ends it.
 func (t *sessionTable) add(s *session) bool {
 	if !t.reserve(s.principal) {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended {
+	if t.ended || t.all[s.id] != nil {
 		t.count.add(s.principal, -1)
 		return false
 	}

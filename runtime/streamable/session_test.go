@@ -580,3 +580,27 @@ func TestUnusedSessionKeepsIDs(t *testing.T) {
 		standalone.stop()
 	})
 }
+
+func TestNewSessionID(t *testing.T) {
+	ids := []string{"replica-1.a", "replica-1.b", "replica-1.a", "", "two words", "ä", "replica-1.c"}
+	var callers []string
+	e := serve(t, nil, &streamable.Options{NewSessionID: func(r *http.Request) string {
+		id := ids[0]
+		ids, callers = ids[1:], append(callers, r.Header.Get("Caller"))
+		return id
+	}})
+	first := e.open("2025-11-25")
+	require.Equal(t, "replica-1.a", first.id)
+	require.Equal(t, "replica-1.b", e.open("2025-11-25").id)
+	for range 4 { // ids that exist or are not valid
+		refused := e.post(initialize("2025-11-25"), "Caller: me")
+		require.Equal(t, http.StatusInternalServerError, refused.status)
+		require.Contains(t, refused.body, `"message":"The session has no valid id"`)
+		require.Empty(t, refused.header.Get("Mcp-Session-Id"))
+	}
+	require.Equal(t, []string{"", "", "me", "me", "me", "me"}, callers)
+	exists := &streamable.SessionState{ID: first.id, Snapshot: connection.Snapshot{ProtocolVersion: "2025-11-25"}}
+	require.ErrorContains(t, e.handler.Restore(t.Context(), exists, nil), "it exists")
+	require.Equal(t, http.StatusOK, first.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).status)
+	require.Equal(t, "replica-1.c", e.open("2025-11-25").id)
+}

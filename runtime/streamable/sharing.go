@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,12 +54,21 @@ type SessionState struct {
 // the session, because each epoch begins with greater ones.
 const epochShift = 32
 
-// newSessionID returns the id of a new session.
-func (h *Handler) newSessionID() string {
-	if h.opts.Sharing != nil {
+// newSessionID returns the id of a session that a request begins.
+func (h *Handler) newSessionID(r *http.Request) string {
+	switch {
+	case h.opts.Sharing != nil:
 		return h.opts.Sharing.NewID()
+	case h.opts.NewSessionID != nil:
+		return h.opts.NewSessionID(r)
 	}
 	return rand.Text()
+}
+
+// isSessionID reports whether a text can be the id of a session: the protocol allows visible ASCII
+// characters.
+func isSessionID(id string) bool {
+	return id != "" && !strings.ContainsFunc(id, func(c rune) bool { return c < '!' || c > '~' })
 }
 
 // Holds reports whether the handler has a session. The session may belong to any principal.
@@ -145,7 +155,7 @@ func (h *Handler) Restore(ctx context.Context, state *SessionState, events []Eve
 	s.caller = h.inFlight.addSession(s.principal)
 	s.beginUse()
 	defer s.endUse()
-	if !h.sessions.addNew(s) {
+	if !h.sessions.add(s) {
 		h.inFlight.removeSession(s.principal, s.caller)
 		s.conn.Close(ctx)
 		return errNotRestored
@@ -162,14 +172,6 @@ func (h *Handler) Restore(ctx context.Context, state *SessionState, events []Eve
 }
 
 var errNotRestored = errors.New("could not restore the session: it exists, there are too many sessions, or the server is shutting down")
-
-// addNew is like add, but fails if there is a session with the same id.
-func (t *sessionTable) addNew(s *session) bool {
-	t.mu.Lock()
-	exists := t.all[s.id] != nil
-	t.mu.Unlock()
-	return !exists && t.add(s)
-}
 
 // restore sets the number of the last event.
 func (st *stream) restore(seq uint64) {
