@@ -37,9 +37,9 @@
 //     subscriptions of its sessions, and notifies the subscribers when a program calls
 //     s.Kit().ResourceUpdated;
 //   - SubscriptionIDFromContext and WithSubscriptionID: the server adds the id to notifications;
-//   - event stores, session id managers, the sizes of queues, and
-//     SessionWithStreamableHTTPConfig: the options of
-//     [github.com/mcpwright/mcp/runtime/streamable] have them;
+//   - event stores, the sizes of queues, SessionWithStreamableHTTPConfig and WithSessionIDGenerator:
+//     the options of [github.com/mcpwright/mcp/runtime/streamable] have them, except for the ids of
+//     HTTP+SSE;
 //   - Handle of [StreamableHTTPServer], HTTPRequest and HTTPResponseWriter: the server is an
 //     [net/http.Handler] only. CloseSessions: Shutdown closes the sessions;
 //   - ProtectedResourceMetadataConfig and its functions:

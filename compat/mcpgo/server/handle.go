@@ -48,13 +48,19 @@ func (s *MCPServer) handle(next peer.Handler) peer.Handler {
 	})
 }
 
-// begin registers the session of a connection until the connection is closed.
+// begin registers the session of a connection until the connection is closed. Then its id is terminated,
+// unless its client has done that.
 func (s *MCPServer) begin(ctx context.Context, session *clientSession) {
 	if session.id == "" || s.RegisterSession(ctx, session) != nil {
 		return // there is no session, or the request was repeated
 	}
+	ids, managed := ctx.Value(managerKey{}).(SessionIdManager)
 	session.conn.OnClose(func(ctx context.Context) error {
 		s.UnregisterSession(ctx, session.id)
+		if terminated, _ := ctx.Value(terminatedKey{}).(bool); managed && !terminated {
+			_, err := ids.Terminate(session.id)
+			return err
+		}
 		return nil
 	})
 }

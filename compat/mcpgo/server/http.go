@@ -31,6 +31,7 @@ type StreamableHTTPServer struct {
 	cors        *CORSConfig
 	listener    listener
 	noStreams   bool
+	ids         SessionIdManagerResolver   // or nil
 	handler     func() *streamable.Handler // made when it is first used, after all options
 }
 
@@ -48,6 +49,9 @@ func NewStreamableHTTPServer(server *MCPServer, opts ...StreamableHTTPOption) *S
 	if s.cors != nil {
 		s.opts.Origins = s.cors.AllowedOrigins
 	}
+	if s.ids != nil {
+		s.opts.NewSessionID = func(r *http.Request) string { return s.ids.ResolveSessionIdManager(r).Generate() }
+	}
 	s.handler = sync.OnceValue(func() *streamable.Handler { return streamable.NewHandler(server.kit, &s.opts) })
 	return s
 }
@@ -59,11 +63,11 @@ func WithEndpointPath(endpointPath string) StreamableHTTPOption {
 
 // WithStateLess disables sessions.
 func WithStateLess(stateLess bool) StreamableHTTPOption {
-	return func(s *StreamableHTTPServer) { s.opts.Stateless = stateLess }
+	return func(s *StreamableHTTPServer) { s.opts.Stateless, s.ids = stateLess, nil }
 }
 
-// WithStateful does nothing if its argument is true, and disables sessions otherwise. Sessions that
-// this server did not begin, or that have ended, are always refused.
+// WithStateful is the opposite of [WithStateLess]. Sessions that this server did not begin, or that have
+// ended, are always refused.
 func WithStateful(stateful bool) StreamableHTTPOption { return WithStateLess(!stateful) }
 
 // WithHTTPContextFunc sets the function that returns the context of handlers.
@@ -131,6 +135,15 @@ func (s *StreamableHTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request)
 	if s.noStreams && r.Method == http.MethodGet {
 		http.Error(w, "streams are disabled", http.StatusMethodNotAllowed)
 		return
+	}
+	if s.ids != nil {
+		ids := s.ids.ResolveSessionIdManager(r)
+		if status, text := checkSession(ids, r); status != 0 {
+			http.Error(w, text, status)
+			return
+		}
+		ctx := context.WithValue(r.Context(), managerKey{}, ids)
+		r = r.WithContext(context.WithValue(ctx, terminatedKey{}, r.Method == http.MethodDelete))
 	}
 	if s.contextFunc != nil {
 		r = r.WithContext(s.contextFunc(r.Context(), r))
