@@ -46,6 +46,15 @@ func studio(info mcp.Implementation) *mcpserver.Server {
 	return server
 }
 
+// loggedTasks returns the options of a server that logs the changes of its tasks.
+func loggedTasks() *mcpserver.Options {
+	return &mcpserver.Options{
+		Tasks: &tasks.Options{OnChange: func(_ context.Context, tool string, t *tasks.Task) {
+			log.Printf("task %s of tool %q: %s", t.ID, tool, t.Status)
+		}},
+	}
+}
+
 // The client waits for the result of the task.
 func Example_task() {
 	ctx := context.Background()

@@ -254,7 +254,7 @@ func (c *Client) enableOwnTasks() peer.Middleware {
 				return next.Handle(sessiontasks.WithChannel(ctx, in), in)
 			}
 			if task := taskOfQuestion(ctx, in); task != nil {
-				return c.ownTasks.Start(ctx, in, ownerOfQuestion(ctx), task.TTL)
+				return c.ownTasks.Start(ctx, in, ownerOfQuestion(ctx), task.TTL, nil)
 			}
 			return next.Handle(ctx, in)
 		})

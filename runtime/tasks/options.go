@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"time"
 
 	"github.com/mcpwright/mcp/runtime/engine"
@@ -43,6 +44,18 @@ type Options struct {
 	// MaxTasksPerPrincipal limits the stored tasks of one authenticated principal, or of one
 	// session without a principal, in the same way. Zero means 100.
 	MaxTasksPerPrincipal int
+	// MaxConcurrent limits the tasks that have not finished, for example because they need much
+	// memory. A handler that still runs counts. Calls beyond the limit do not become tasks, as with
+	// MaxTasks, and fail in revision 2025-11-25. With Table, it limits the tasks that this process
+	// runs. Zero means no limit.
+	MaxConcurrent int
+	// OnChange is called with each new task, and whenever its status has changed, for example to
+	// count tasks. The context has the values of the call, the second argument is the name of its
+	// tool, and the task has no result. Changes are reported in order, one at a time, and handlers do
+	// not wait for them. With Table, the process that runs a task reports its changes. If there is
+	// none in revision 2026-07-28, the process that ends the task does, with the context of the
+	// request that ends it.
+	OnChange func(ctx context.Context, tool string, t *Task)
 	// NewID returns the id of a new task, which must be unique and hard to guess. It may be
 	// called concurrently. Nil means a random text. With the method NewTaskID of a node of
 	// package scale, requests for the task reach its process from any replica.

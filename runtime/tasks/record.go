@@ -29,6 +29,7 @@ func (noRun) Resume(mcp.InputResponses, *string) {}
 func (noRun) Request() (json.RawMessage, error)  { return nil, nil }
 func (noRun) Message() string                    { return "" }
 func (noRun) End(error)                          {}
+func (noRun) Changed(*Task)                      {}
 
 var storedFrame = &wire.Frame{Revision: mcp.Revision20260728}
 
@@ -54,6 +55,16 @@ func (s *stored) task() (*task, error) {
 		x.answers[key] = response
 	}
 	return x, nil
+}
+
+// brief returns the task without the members that only the response to tasks/get has. It returns nil if the
+// record is not valid.
+func (s *stored) brief() *Task {
+	x, err := s.task()
+	if err != nil {
+		return nil
+	}
+	return x.brief()
 }
 
 // set encodes a task, except for its request.
@@ -98,7 +109,7 @@ func cancel(rec *record) error {
 	if x.Finished() {
 		return taskrecords.ErrUnchanged
 	}
-	x.end(mcp.TaskStatusCancelled, errCancelled)
+	x.end(mcp.TaskStatusCancelled, "", errCancelled)
 	rec.Worker = ""
 	return rec.State.set(x)
 }

@@ -162,6 +162,9 @@ func (r *taskRun) Resume(answers mcp.InputResponses, state *string) {
 // End implements [activeRun].
 func (r *taskRun) End(cause error) { r.end(cause) }
 
+// Changed implements [activeRun].
+func (r *taskRun) Changed(t *Task) { r.kit.changes.add(r.ctx, r.req.Name, t) }
+
 // Message implements [activeRun]: it returns the latest progress message.
 func (r *taskRun) Message() string {
 	if text := r.progress.Load(); text != nil {

@@ -23,6 +23,8 @@ type service struct {
 	after  time.Duration
 	store  store
 	worker *taskrecords.Worker // nil if tasks are stored in memory
+	// changes calls the function of the program. It is nil if there is none.
+	changes *changes
 	// sessions has the tasks of revision 2025-11-25. It is nil if the program handles them
 	// itself.
 	sessions *sessiontasks.Table
@@ -34,23 +36,35 @@ func (o *Options) EnableTasks(s *extension.TaskServer) *extension.Tasks {
 	if o == nil {
 		return nil
 	}
-	k := &service{server: s, after: cmp.Or(o.StartAfter, defaultStartAfter), worker: newWorker(o, s)}
+	k := &service{server: s, after: cmp.Or(o.StartAfter, defaultStartAfter), worker: newWorker(o, s), changes: newChanges(o.OnChange, s.Logger)}
 	ttl, poll := cmp.Or(o.TTL, defaultTTL), cmp.Or(o.PollInterval, defaultPollInterval)
 	quota := limit.NewQuota(limit.Count(o.MaxTasks, defaultMaxTasks), limit.Count(o.MaxTasksPerPrincipal, defaultMaxTasksPerPrincipal))
-	k.store = k.newStore(storeOptions{TTL: ttl, PollInterval: poll, Quota: quota, Budget: s.Budget, NewID: o.NewID})
-	all := &extension.Tasks{Middleware: k.middleware, Stores: []extension.TaskStore{k.store}, IsStateLocal: isStateLocal}
+	var concurrent *limit.Quota
+	if o.MaxConcurrent > 0 {
+		concurrent = limit.NewQuota(o.MaxConcurrent, 0)
+	}
+	k.store = k.newStore(storeOptions{TTL: ttl, PollInterval: poll, Quota: quota, Concurrent: concurrent, Budget: s.Budget, NewID: o.NewID})
+	all := &extension.Tasks{Middleware: k.middleware, Stores: []extension.TaskStore{k.reported(k.store)}, IsStateLocal: isStateLocal}
 	if !s.OwnSessionTasks {
 		k.sessions = sessiontasks.New(sessiontasks.Options{
-			TTL: ttl, PollInterval: poll, PageSize: s.PageSize, Quota: quota, Budget: s.Budget, Dispatcher: s.Dispatcher, Logger: s.Logger,
-			Worker: k.worker,
+			TTL: ttl, PollInterval: poll, PageSize: s.PageSize, Quota: quota, Concurrent: concurrent, Budget: s.Budget,
+			Dispatcher: s.Dispatcher, Logger: s.Logger, Worker: k.worker,
 		})
 		k.sessions.Register(s.Mux)
-		all.Stores = append(all.Stores, k.sessions)
+		all.Stores = append(all.Stores, k.reported(k.sessions))
 	}
 	peer.Handle(s.Mux, k.get)
 	peer.Handle(s.Mux, k.update)
 	peer.Handle(s.Mux, k.cancel)
 	return all
+}
+
+// reported returns a store that waits for the reports of its changes when it is shut down.
+func (k *service) reported(s extension.TaskStore) extension.TaskStore {
+	if k.changes == nil {
+		return s
+	}
+	return reportedStore{s, k.changes}
 }
 
 // middleware is the outermost middleware. The other ones are called for each run of a call.
@@ -137,7 +151,19 @@ func (k *service) callInSession(ctx context.Context, in *peer.Inbound, next peer
 	case support == mcp.TaskSupportForbidden:
 		return peer.Reply{}, taskModeError(fmt.Sprintf("Tool cannot run as a task: %q", limit.Name(req.Name)))
 	}
-	return k.sessions.Start(ctx, in, owner, req.Task.TTL)
+	return k.sessions.Start(ctx, in, owner, req.Task.TTL, k.reporter(ctx, req.Name))
+}
+
+// reporter returns the function that reports the changes of a task of a session, or nil.
+func (k *service) reporter(ctx context.Context, tool string) func(*sessiontasks.State) {
+	if k.changes == nil {
+		return nil
+	}
+	return func(s *sessiontasks.State) {
+		k.changes.add(ctx, tool, &Task{
+			ID: s.ID, Status: s.Status, StatusMessage: s.Message, CreatedAt: s.Created, LastUpdatedAt: s.Updated, TTL: s.TTL, PollInterval: s.PollInterval,
+		})
+	}
 }
 
 func taskModeError(message string) error {

@@ -91,10 +91,11 @@ func (t *sharedStore) Add(ctx context.Context, owner string, run activeRun, size
 	if err := t.create(ctx, x, ends); err != nil {
 		t.opts.Logger.WarnContext(ctx, "could not store a task; its call has no task", "error", err)
 		held.Release()
+		t.opts.Concurrent.Release(nil)
 		t.forget(x.ID)
 		return nil
 	}
-	t.start(owner, x.brief(), 0, run, ends, held)
+	t.start(owner, x.brief(), 0, run, ends, runCounts{held, true})
 	return x.brief()
 }
 
@@ -102,7 +103,7 @@ func (t *sharedStore) Add(ctx context.Context, owner string, run activeRun, size
 func (t *sharedStore) count(x *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || !t.opts.Quota.Acquire(quotaOwner(x.owner)) {
+	if t.closed || !t.opts.acquire(x.owner) {
 		return false
 	}
 	local := t.entry(x.owner, x.ID)
@@ -147,18 +148,32 @@ func (t *sharedStore) setEnd(x *localTask, ends time.Time) {
 	}
 }
 
+// runCounts are the counts of an active run.
+type runCounts struct {
+	held       *budget.Reservation // of the request
+	concurrent bool                // counted in Concurrent
+}
+
+func (t *sharedStore) release(c runCounts) {
+	c.held.Release()
+	if c.concurrent {
+		t.opts.Concurrent.Release(nil)
+	}
+}
+
 // start stores an active run that the worker has begun, and waits for its end in a goroutine.
-func (t *sharedStore) start(owner string, working *Task, rounds int, run activeRun, ends time.Time, held *budget.Reservation) {
+func (t *sharedStore) start(owner string, working *Task, rounds int, run activeRun, ends time.Time, counts runCounts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.entry(owner, working.ID)
 	t.setEnd(x, ends)
 	x.run, x.began, x.working, x.message, x.cause = run, time.Now(), working, "", nil
+	run.Changed(working)
 	if t.closed {
 		x.cancel(errShutdown)
 	}
 	t.runs.Go(func() { // ends with the run
-		defer held.Release()
+		defer t.release(counts)
 		t.wait(x, rounds, run)
 	})
 }
@@ -182,12 +197,15 @@ func (t *sharedStore) wait(x *localTask, rounds int, run activeRun) {
 	if t.causeOf(x) == errShutdown && (out.Error != nil || out.Ask != nil && len(out.Ask.InputRequests) == 0) {
 		out = runOutcome{Error: errStopped}
 	}
-	t.save(x, rounds, out)
+	ended := t.save(x, rounds, out)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if x.run != run { // the next run has begun, because the reply of the engine was lost
 		run.End(nil)
 		return
+	}
+	if ended != nil {
+		run.Changed(ended)
 	}
 	if x.cause == nil {
 		run.End(nil)
@@ -244,20 +262,25 @@ const (
 	maxDelay   = 2 * time.Second
 )
 
-// save stores the outcome of a run that began after a number of rounds. While the engine cannot be reached, it tries
+// save stores the outcome of a run that began after a number of rounds. It returns the task that is stored, which
+// another replica may have ended before, or nil if the task is unknown or continues. While the engine cannot be reached, it tries
 // again: the outcome must not be lost, and clients do not see it before it is stored. If the questions of the run are
 // stored, but the response of the engine was lost, this process may already run the task again.
-func (t *sharedStore) save(x *localTask, rounds int, out runOutcome) {
+func (t *sharedStore) save(x *localTask, rounds int, out runOutcome) *Task {
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
-		_, err := taskrecords.Change(t.life, t.records, x.owner, x.id, func(rec *record) error {
+		rec, err := taskrecords.Change(t.life, t.records, x.owner, x.id, func(rec *record) error {
 			if rec.Worker != t.opts.Worker.Tag() || rec.State.Rounds != rounds {
 				return taskrecords.ErrUnchanged // it was cancelled or given up by another replica, or is stored
 			}
 			return finish(rec, out)
 		})
 		switch {
-		case err == nil, errors.Is(err, engine.ErrNone):
-			return
+		case err == nil && rec.Worker != "":
+			return nil
+		case err == nil:
+			return rec.State.brief()
+		case errors.Is(err, engine.ErrNone):
+			return t.expired(x)
 		case errors.Is(err, taskrecords.ErrTooLarge):
 			out = runOutcome{Error: &wire.ErrorObject{Code: mcp.CodeInternal, Message: "The outcome was dropped: " + err.Error()}}
 			continue
@@ -265,8 +288,32 @@ func (t *sharedStore) save(x *localTask, rounds int, out runOutcome) {
 		isUnreadable := errors.Is(err, sealed.ErrForged) || errors.Is(err, sealed.ErrUnknownKey)
 		if isUnreadable || time.Now().After(x.ends) || !sealed.Sleep(t.life, delay) {
 			t.opts.Logger.Warn("could not store the outcome of a task", "error", err)
-			return
+			return nil
 		}
+	}
+}
+
+// expired returns a task that this process runs and whose record has ended.
+func (t *sharedStore) expired(x *localTask) *Task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x.working == nil {
+		return nil
+	}
+	ended := *x.working
+	ended.Status, ended.LastUpdatedAt = mcp.TaskStatusCancelled, time.Now()
+	return &ended
+}
+
+// report reports a change of a task that no process runs. The request is the request in its record before the change.
+func (t *sharedStore) report(ctx context.Context, request json.RawMessage, rec *record) {
+	x := rec.State.brief()
+	if request == nil || x == nil {
+		return
+	}
+	if run, err := t.opts.Restore(ctx, request); err == nil { // as in another process, a change is not reported without it
+		run.Changed(x)
+		run.End(nil)
 	}
 }
 
@@ -285,14 +332,7 @@ func (t *sharedStore) Get(ctx context.Context, owner, id string) (*Task, error) 
 	if gone, err := t.isLost(ctx, id, rec.Worker); err != nil {
 		return nil, err
 	} else if gone {
-		lost := rec.Worker
-		rec, err = taskrecords.Change(ctx, t.records, owner, id, func(rec *record) error {
-			if rec.Worker != lost {
-				return taskrecords.ErrUnchanged
-			}
-			return finish(rec, runOutcome{Error: errLost})
-		})
-		if err != nil {
+		if rec, err = t.fail(ctx, owner, id, rec.Worker); err != nil {
 			return nil, err
 		}
 	}
@@ -304,6 +344,22 @@ func (t *sharedStore) Get(ctx context.Context, owner, id string) (*Task, error) 
 		x.StatusMessage = working.StatusMessage
 	}
 	return &x.Task, nil
+}
+
+// fail ends a task whose worker is gone.
+func (t *sharedStore) fail(ctx context.Context, owner, id, worker string) (*record, error) {
+	var request json.RawMessage
+	rec, err := taskrecords.Change(ctx, t.records, owner, id, func(rec *record) error {
+		if request = nil; rec.Worker != worker {
+			return taskrecords.ErrUnchanged
+		}
+		request = rec.State.Request
+		return finish(rec, runOutcome{Error: errLost})
+	})
+	if err == nil {
+		t.report(ctx, request, rec)
+	}
+	return rec, err
 }
 
 // running returns the state of a task that this process runs, or nil.
@@ -380,29 +436,37 @@ func (t *sharedStore) endStart(x *localTask) {
 // resume continues a task with the responses that it has waited for. The worker has begun it.
 func (t *sharedStore) resume(ctx context.Context, local *localTask, x *task, rec *record) {
 	held, err := t.opts.Budget.Reserve(x.owner, len(rec.State.Request))
+	counts := runCounts{held, t.opts.Concurrent.Acquire(nil)} // it continues even if the limit is reached
 	if err == nil {
 		x.run, err = t.opts.Restore(ctx, rec.State.Request)
 	}
 	if err != nil {
 		t.opts.Logger.WarnContext(ctx, "could not continue a task", "error", err)
-		held.Release()
+		t.release(counts)
 		t.save(local, x.rounds, runOutcome{Error: errNotContinued})
 		t.opts.Worker.End()
 		return
 	}
 	x.run.Resume(x.answers, x.state)
-	t.start(x.owner, x.brief(), x.rounds, x.run, rec.Ends, held)
+	t.start(x.owner, x.brief(), x.rounds, x.run, rec.Ends, counts)
 }
 
 // Cancel cancels a task, unless it has ended. It reports whether the task exists.
 func (t *sharedStore) Cancel(ctx context.Context, owner, id string) (bool, error) {
-	_, err := taskrecords.Change(ctx, t.records, owner, id, func(rec *record) error { return cancel(rec) })
+	var idle json.RawMessage // the request, if no process runs the task
+	rec, err := taskrecords.Change(ctx, t.records, owner, id, func(rec *record) error {
+		if idle = nil; rec.Worker == "" {
+			idle = rec.State.Request
+		}
+		return cancel(rec)
+	})
 	switch {
 	case errors.Is(err, engine.ErrNone):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
+	t.report(ctx, idle, rec)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if x := t.local[id]; x != nil && x.owner == owner {

@@ -187,6 +187,80 @@ func TestQuestionOutlivesItsProcess(t *testing.T) {
 	})
 }
 
+// A process reports the changes of the tasks that it runs, and the end of a task that has no process.
+func TestSharedChangesAreReported(t *testing.T) {
+	withProcesses(t, new(engine.Memory), func(t *testing.T, a, b *process) {
+		id, run := a.add("ann")
+		run.finish(asks("one"))
+		require.Equal(t, []string{"working", "input_required"}, run.changes)
+		_, err := b.Update(t.Context(), "ann", id, mcp.InputResponses{"1.one": roots})
+		require.NoError(t, err)
+		next := b.restored[0]
+		next.finish(runOutcome{Error: &wire.ErrorObject{Message: ": it failed"}})
+		require.Equal(t, []string{"working", "failed: it failed"}, next.changes)
+		require.Len(t, run.changes, 2)
+
+		elsewhere, cancelled := a.add("ann")
+		_, err = b.Cancel(t.Context(), "ann", elsewhere)
+		require.NoError(t, err)
+		require.Len(t, b.restored, 1, "its process reports it")
+		time.Sleep(lease)
+		synctest.Wait()
+		require.Equal(t, []string{"working", "cancelled"}, cancelled.changes)
+
+		idle, asking := a.add("bob")
+		asking.finish(asks("one"))
+		for range 2 {
+			_, err = b.Cancel(t.Context(), "bob", idle)
+			require.NoError(t, err)
+		}
+		require.Len(t, b.restored, 2)
+		require.Equal(t, []string{"cancelled"}, b.restored[1].changes)
+
+		_, expired := a.add("cy")
+		time.Sleep(time.Hour + lease)
+		synctest.Wait()
+		require.Equal(t, []string{"working", "cancelled"}, expired.changes)
+
+		lost, orphan := a.add("dan")
+		a.down.Store(true)
+		time.Sleep(lease + time.Second)
+		b.get("dan", lost) // it is not sure yet that the process is gone
+		time.Sleep(lease / 2)
+		for range 2 {
+			require.Equal(t, mcp.TaskStatusFailed, b.get("dan", lost).Status)
+		}
+		require.Len(t, b.restored, 3)
+		require.Equal(t, []string{"failed" + errLost.Message}, b.restored[2].changes)
+		a.down.Store(false)
+		orphan.finish(runOutcome{Result: json.RawMessage(`{}`)})
+	})
+}
+
+func TestMaxConcurrentSharedTasks(t *testing.T) {
+	withProcesses(t, new(engine.Memory), func(t *testing.T, a, b *process) {
+		a.sharedStore.opts.Concurrent, b.sharedStore.opts.Concurrent = limit.NewQuota(1, 0), limit.NewQuota(1, 0)
+		full := func(p *process) bool { return p.Add(t.Context(), "", newFakeRun(), 0) == nil }
+		id, run := a.add("ann")
+		require.True(t, full(a))
+		run.finish(asks("one"))
+		_, other := a.add("bob")
+		_, err := a.Update(t.Context(), "ann", id, mcp.InputResponses{"1.one": roots})
+		require.NoError(t, err)
+		require.Len(t, a.restored, 1, "a task continues even if the limit is reached")
+		a.restored[0].finish(runOutcome{Result: json.RawMessage(`{}`)})
+		require.True(t, full(a))
+		other.finish(runOutcome{Result: json.RawMessage(`{}`)})
+		_, last := a.add("cy")
+		b.down.Store(true)
+		require.True(t, full(b), "the engine cannot store it")
+		b.down.Store(false)
+		_, free := b.add("cy")
+		last.finish(runOutcome{Result: json.RawMessage(`{}`)})
+		free.finish(runOutcome{Result: json.RawMessage(`{}`)})
+	})
+}
+
 func TestTaskContinuesInOneProcess(t *testing.T) {
 	withProcesses(t, new(engine.Memory), func(t *testing.T, a, b *process) {
 		id, run := a.add("ann")

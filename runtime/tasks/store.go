@@ -20,6 +20,8 @@ type storeOptions struct {
 	TTL, PollInterval time.Duration
 	// Quota limits the tasks. The empty owner has no limit of its own.
 	Quota *limit.Quota
+	// Concurrent limits the tasks that have not finished, and the handlers that run. Nil means no limit.
+	Concurrent *limit.Quota
 	// Budget limits the bytes of requests and results.
 	Budget *budget.Budget
 	// NewID returns the id of a new task. Nil means [rand.Text].
@@ -63,16 +65,30 @@ func (t *localStore) Add(owner string, run activeRun, size int) *Task {
 	if x.held, err = t.opts.Budget.Reserve(owner, size); err != nil {
 		return nil
 	}
-	if t.closed || !t.opts.Quota.Acquire(quotaOwner(owner)) {
+	if t.closed || !t.opts.acquire(owner) {
 		x.held.Release()
 		return nil
 	}
+	x.counts = true
 	t.tasks[x.ID] = x
 	if t.opts.TTL >= 0 {
 		x.expiry = time.AfterFunc(t.opts.TTL, func() { t.remove(x) })
 	}
+	run.Changed(x.brief())
 	t.waitForRun(x)
 	return x.brief()
+}
+
+// acquire counts a new task of an owner. It returns false if a limit is reached.
+func (o *storeOptions) acquire(owner string) bool {
+	if !o.Concurrent.Acquire(nil) {
+		return false
+	}
+	if !o.Quota.Acquire(quotaOwner(owner)) {
+		o.Concurrent.Release(nil)
+		return false
+	}
+	return true
 }
 
 // newTask returns a task for an active run.
@@ -96,14 +112,33 @@ func quotaOwner(owner string) any {
 // caller holds t.mu.
 func (t *localStore) waitForRun(x *task) {
 	run := x.run
+	x.waited = true
 	t.runs.Go(func() { // ends with the run
 		out := run.Wait()
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		x.waited = false
 		if x.finish(t.keep(x, out)) {
 			t.resume(x)
 		}
+		t.settle(x)
 	})
+}
+
+// settle ends the count of a task that has finished and whose handler does not run. The caller holds t.mu.
+func (t *localStore) settle(x *task) {
+	if x.counts && x.Finished() && !x.waited {
+		x.counts = false
+		t.opts.Concurrent.Release(nil)
+	}
+}
+
+// cancel cancels a task unless it has ended. The caller holds t.mu.
+func (t *localStore) cancel(x *task, cause error) {
+	if !x.Finished() {
+		x.end(mcp.TaskStatusCancelled, "", cause)
+		t.settle(x)
+	}
 }
 
 // errTooLarge is the outcome of a task whose result exceeds the budget.
@@ -178,8 +213,8 @@ func (t *localStore) Cancel(owner, id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x := t.find(owner, id)
-	if x != nil && !x.Finished() {
-		x.end(mcp.TaskStatusCancelled, errCancelled)
+	if x != nil {
+		t.cancel(x, errCancelled)
 	}
 	return x != nil
 }
@@ -191,9 +226,7 @@ func (t *localStore) remove(x *task) {
 	if t.tasks[x.ID] != x {
 		return
 	}
-	if !x.Finished() {
-		x.end(mcp.TaskStatusCancelled, errExpired)
-	}
+	t.cancel(x, errExpired)
 	delete(t.tasks, x.ID)
 	t.release(x)
 }
@@ -213,9 +246,7 @@ func (t *localStore) Shutdown(ctx context.Context) error {
 		if x.expiry != nil {
 			x.expiry.Stop()
 		}
-		if !x.Finished() {
-			x.end(mcp.TaskStatusCancelled, errShutdown)
-		}
+		t.cancel(x, errShutdown)
 	}
 	for _, x := range t.tasks {
 		t.release(x)

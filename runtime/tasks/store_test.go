@@ -26,6 +26,7 @@ type fakeRun struct {
 	state    *string
 	ended    error
 	message  string
+	changes  []string
 }
 
 func newFakeRun() *fakeRun { return &fakeRun{outcomes: make(chan runOutcome, 1)} }
@@ -35,6 +36,10 @@ func (s *fakeRun) Message() string                 { return s.message }
 func (*fakeRun) Request() (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
 func (s *fakeRun) Resume(answers mcp.InputResponses, state *string) {
 	s.resume, s.state = append(s.resume, answers), state
+}
+
+func (s *fakeRun) Changed(t *Task) {
+	s.changes = append(s.changes, string(t.Status)+t.StatusMessage)
 }
 
 // End ends an active run, like a handler that returns when its context ends.
@@ -251,6 +256,73 @@ func (*stuckRun) Message() string                    { return "" }
 func (*stuckRun) Request() (json.RawMessage, error)  { return json.RawMessage(`{}`), nil }
 func (*stuckRun) Resume(mcp.InputResponses, *string) {}
 func (*stuckRun) End(error)                          {}
+func (*stuckRun) Changed(*Task)                      {}
+
+func TestChangesAreReported(t *testing.T) {
+	withStore(t, wide, func(t *testing.T, store *localStore) {
+		run := newFakeRun()
+		id := store.Add("", run, 0).ID
+		run.finish(asks("a"))
+		store.Update("", id, mcp.InputResponses{"1.a": roots})
+		run.finish(runOutcome{Ask: &mcp.InputRequiredResult{}}) // no change
+		run.finish(runOutcome{Error: &wire.ErrorObject{Message: ": it failed"}})
+		store.Cancel("", id)
+		require.Equal(t, []string{"working", "input_required", "working", "failed: it failed"}, run.changes)
+
+		done, cancelled, expired := newFakeRun(), newFakeRun(), newFakeRun()
+		store.Add("", done, 0)
+		done.finish(runOutcome{Result: json.RawMessage(`{}`)})
+		store.Cancel("", store.Add("", cancelled, 0).ID)
+		store.Add("", expired, 0)
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, []string{"working", "completed"}, done.changes)
+		require.Equal(t, []string{"working", "cancelled"}, cancelled.changes)
+		require.Equal(t, []string{"working", "cancelled"}, expired.changes)
+		last := newFakeRun()
+		store.Add("", last, 0)
+		require.NoError(t, store.Shutdown(t.Context()))
+		require.Equal(t, []string{"working", "cancelled"}, last.changes)
+	})
+}
+
+func TestMaxConcurrentTasks(t *testing.T) {
+	o := wide
+	o.Concurrent = limit.NewQuota(2, 0)
+	withStore(t, o, func(t *testing.T, store *localStore) {
+		full := func() bool { return store.Add("", newFakeRun(), 0) == nil }
+		asking, stuck := newFakeRun(), &stuckRun{make(chan struct{})}
+		question, ignores := store.Add("", asking, 0).ID, store.Add("", stuck, 0).ID
+		require.True(t, full())
+		asking.finish(asks("a"))
+		require.True(t, full(), "a task that waits for its client has not finished")
+		store.Cancel("", ignores)
+		require.True(t, full(), "the handler still runs")
+		close(stuck.done)
+		synctest.Wait()
+		store.Cancel("", question)
+		first, second := newFakeRun(), newFakeRun()
+		require.NotNil(t, store.Add("", first, 0))
+		require.NotNil(t, store.Add("", second, 0))
+		require.True(t, full())
+		first.finish(runOutcome{Result: json.RawMessage(`{}`)})
+		second.finish(runOutcome{Error: new(wire.ErrorObject)})
+		require.NotNil(t, store.Add("", newFakeRun(), 0))
+		require.NotNil(t, store.Add("", newFakeRun(), 0))
+		require.True(t, full())
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		require.NotNil(t, store.Add("", newFakeRun(), 0), "they have expired")
+	})
+	o.Quota = limit.NewQuota(1, 1)
+	withStore(t, o, func(t *testing.T, store *localStore) {
+		require.NotNil(t, store.Add("", newFakeRun(), 0))
+		require.Nil(t, store.Add("", newFakeRun(), 0))
+		require.Nil(t, store.Add("", newFakeRun(), 0))
+		require.True(t, o.Concurrent.Acquire(nil), "a task that was not stored does not count")
+		o.Concurrent.Release(nil)
+	})
+}
 
 func TestTasksKeepToBudget(t *testing.T) {
 	opts := wide

@@ -23,6 +23,8 @@ type activeRun interface {
 	Message() string
 	// End cancels the run with a cause. It may be called again. It does not block.
 	End(cause error)
+	// Changed reports a change of the task. It does not block.
+	Changed(*Task)
 }
 
 // runOutcome is the outcome of a run. Exactly one member is set.
@@ -37,6 +39,8 @@ type task struct {
 	Task
 	owner  string
 	run    activeRun           // nil after the end: a call may be large
+	waited bool                // a goroutine waits for the run
+	counts bool                // among the tasks that have not finished
 	expiry *time.Timer         // nil if the task is stored forever
 	held   *budget.Reservation // of the request, and then of the result
 
@@ -47,13 +51,14 @@ type task struct {
 }
 
 // become sets the status.
-func (x *task) become(s mcp.TaskStatus) {
-	x.Status, x.StatusMessage, x.LastUpdatedAt = s, "", time.Now()
+func (x *task) become(s mcp.TaskStatus, message string) {
+	x.Status, x.StatusMessage, x.LastUpdatedAt = s, message, time.Now()
+	x.run.Changed(x.brief())
 }
 
 // end ends a task, and its run if it is still active.
-func (x *task) end(s mcp.TaskStatus, cause error) {
-	x.become(s)
+func (x *task) end(s mcp.TaskStatus, message string, cause error) {
+	x.become(s, message)
 	x.InputRequests, x.keys, x.answers, x.state = nil, nil, nil, nil
 	x.run.End(cause)
 	x.run = nil
@@ -71,11 +76,10 @@ func (x *task) finish(out runOutcome) (resume bool) {
 		x.ask(out.Ask)
 	case out.Error != nil:
 		x.Error = out.Error
-		x.end(mcp.TaskStatusFailed, nil)
-		x.StatusMessage = out.Error.Message
+		x.end(mcp.TaskStatusFailed, out.Error.Message, nil)
 	default:
 		x.Result = out.Result
-		x.end(mcp.TaskStatusCompleted, nil)
+		x.end(mcp.TaskStatusCompleted, "", nil)
 	}
 	return false
 }
@@ -83,7 +87,7 @@ func (x *task) finish(out runOutcome) (resume bool) {
 // ask sets the open questions. The keys that the client sees are unique within the task.
 func (x *task) ask(ask *mcp.InputRequiredResult) {
 	x.rounds++
-	x.become(mcp.TaskStatusInputRequired)
+	x.become(mcp.TaskStatusInputRequired, "")
 	x.state = ask.RequestState
 	x.InputRequests, x.keys = make(mcp.InputRequests), make(map[string]string)
 	for key, question := range ask.InputRequests {
@@ -113,7 +117,7 @@ func (x *task) answer(answers mcp.InputResponses) bool {
 	if len(x.keys) > 0 {
 		return false
 	}
-	x.become(mcp.TaskStatusWorking)
+	x.become(mcp.TaskStatusWorking, "")
 	x.InputRequests = nil
 	return true
 }

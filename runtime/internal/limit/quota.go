@@ -3,7 +3,7 @@ package limit
 import "sync"
 
 // Quota limits how many things exist, of all owners together and of each owner. It is safe for
-// concurrent use.
+// concurrent use. A nil Quota has no limits.
 type Quota struct {
 	max, maxPerOwner int
 
@@ -20,6 +20,9 @@ func NewQuota(max, maxPerOwner int) *Quota {
 // Acquire counts one more thing of an owner. It returns false if a limit is reached. A nil owner
 // has no limit of its own.
 func (q *Quota) Acquire(owner any) bool {
+	if q == nil {
+		return true
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.total >= q.max || owner != nil && q.perOwner[owner] >= q.maxPerOwner {
@@ -34,6 +37,9 @@ func (q *Quota) Acquire(owner any) bool {
 
 // Release undoes one Acquire of the owner.
 func (q *Quota) Release(owner any) {
+	if q == nil {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.total--

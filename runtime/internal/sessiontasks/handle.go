@@ -59,9 +59,10 @@ func OwnerOf(ctx context.Context) any {
 func (t *Table) Owner(ctx context.Context) any { return t.opts.Owner(ctx) }
 
 // Start runs a request as a task for an owner, which is not nil. The TTL is the one that the
-// request asks for, in milliseconds, or nil.
-func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int64) (peer.Reply, error) {
-	x := &task{table: t, owner: owner, conn: connection.FromContext(ctx)}
+// request asks for, in milliseconds, or nil. The function onChange is called for the new task and for each
+// change of its status, one after another. It must not block, and may be nil.
+func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int64, onChange func(*State)) (peer.Reply, error) {
+	x := &task{table: t, owner: owner, conn: connection.FromContext(ctx), onChange: onChange}
 	x.in = peer.Inbound{Method: in.Method, ID: in.ID, Token: in.Token, Transport: in.Transport, Params: bytes.Clone(in.Params), Back: x}
 	if in.Value != nil {
 		var err error
@@ -77,12 +78,12 @@ func (t *Table) Start(ctx context.Context, in *peer.Inbound, owner any, ttl *int
 		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "Too many bytes in flight"}
 	}
 	x.ctx, x.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	replaced, ok := t.add(x, ttl)
+	replaced, err := t.add(x, ttl)
 	t.deleteRecord(ctx, replaced)
-	if !ok {
+	if err != nil {
 		x.held.Release()
 		x.cancel(nil)
-		return peer.Reply{}, &peer.Error{Code: mcp.CodeInternal, Message: "Too many tasks"}
+		return peer.Reply{}, err
 	}
 	if err := t.share(ctx, x); err != nil {
 		t.discard(x)
@@ -188,7 +189,7 @@ func (t *Table) cancelTask(ctx context.Context, req *mcp.CancelTaskRequest) (*mc
 func (t *Table) cancelLocal(x *task) error {
 	t.mu.Lock()
 	ended, status := x.finished(), x.status
-	x.end(mcp.TaskStatusCancelled, errCancelled)
+	x.end(mcp.TaskStatusCancelled, "", errCancelled)
 	x.settled = x.settled || !ended
 	t.mu.Unlock()
 	if ended {

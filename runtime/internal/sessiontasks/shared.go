@@ -356,8 +356,7 @@ func (t *Table) adopt(x *task, rec *record) {
 	ended := x.finished()
 	if !ended {
 		x.result, x.err = out.result, out.err
-		x.end(out.status, errCancelled)
-		x.statusMessage = out.text
+		x.end(out.status, out.text, errCancelled)
 	}
 	t.mu.Unlock()
 	if !ended {

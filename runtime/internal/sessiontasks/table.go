@@ -16,6 +16,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/internal/limit"
 	"github.com/mcpwright/mcp/runtime/internal/taskrecords"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 // Options configure a table. There are no defaults.
@@ -29,6 +30,8 @@ type Options struct {
 	PageSize int
 	// Quota limits the tasks.
 	Quota *limit.Quota
+	// Concurrent limits the tasks whose handlers have not returned. Nil means no limit.
+	Concurrent *limit.Quota
 	// Budget limits the bytes of requests and results.
 	Budget *budget.Budget
 	// Dispatcher returns the dispatcher that handles the requests.
@@ -49,6 +52,12 @@ var (
 	errShutdown  = errors.New("tasks are shut down")
 	errClosed    = errors.New("session of the task has ended")
 	errReplaced  = errors.New("task was replaced by a later one")
+)
+
+// Errors that clients receive.
+var (
+	errTooMany        = &peer.Error{Code: mcp.CodeInternal, Message: "Too many tasks"}
+	errTooManyRunning = &peer.Error{Code: mcp.CodeInternal, Message: "Too many tasks are running. Try again when one has finished"}
 )
 
 // minTTL is the shortest time that a request can ask for.
@@ -102,9 +111,9 @@ func (t *Table) ttl(want *int64) time.Duration {
 	return ttl
 }
 
-// add stores a new task, and returns the task that it replaces, or nil. It returns false if a limit is
+// add stores a new task, and returns the task that it replaces, or nil. It returns an error if a limit is
 // reached.
-func (t *Table) add(x *task, ttl *int64) (replaced *task, ok bool) {
+func (t *Table) add(x *task, ttl *int64) (replaced *task, err error) {
 	now := time.Now()
 	x.id, x.ttl, x.created, x.updated = rand.Text(), t.ttl(ttl), now, now
 	x.status, x.done = mcp.TaskStatusWorking, make(chan struct{})
@@ -112,10 +121,15 @@ func (t *Table) add(x *task, ttl *int64) (replaced *task, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, false
+		return nil, errTooMany
 	}
-	if replaced, ok = t.acquire(x.owner); !ok {
-		return replaced, false
+	if !t.opts.Concurrent.Acquire(nil) {
+		return nil, errTooManyRunning
+	}
+	replaced, ok := t.acquire(x.owner)
+	if !ok {
+		t.opts.Concurrent.Release(nil)
+		return replaced, errTooMany
 	}
 	o := t.owners[x.owner]
 	if o == nil {
@@ -131,7 +145,14 @@ func (t *Table) add(x *task, ttl *int64) (replaced *task, ok bool) {
 	}
 	t.running[x.id] = true
 	t.runs.Add(1)
-	return replaced, true
+	x.changed()
+	return replaced, nil
+}
+
+// endRun ends the count of a task whose handler has returned, or was not called. The caller holds t.mu.
+func (t *Table) endRun(x *task) {
+	delete(t.running, x.id)
+	t.opts.Concurrent.Release(nil)
 }
 
 // acquire counts one more task of an owner. If a limit is reached, it removes the oldest task whose
@@ -157,7 +178,7 @@ func (t *Table) acquire(owner any) (replaced *task, ok bool) {
 func (t *Table) discard(x *task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.running, x.id)
+	t.endRun(x)
 	if x.returned = true; t.tasks[x.id] == x {
 		t.remove(x, errClosed)
 	} else {
@@ -210,7 +231,7 @@ func (t *Table) forget(x *task, cause error) {
 	if x.expiry != nil {
 		x.expiry.Stop()
 	}
-	x.end(mcp.TaskStatusCancelled, cause)
+	x.end(mcp.TaskStatusCancelled, "", cause)
 	x.removed = true
 	delete(t.tasks, x.id)
 	t.release(x)

@@ -32,6 +32,8 @@ type task struct {
 	questions chan *question // requests of the handler, for the requester of the result
 	done      chan struct{}  // closed when the task has ended
 
+	onChange func(*State) // or nil; called with the lock of the table
+
 	sending sync.Mutex // held while a status notification is sent, so that they are in order
 	report  progressReport
 
@@ -65,14 +67,31 @@ func (x *task) finished() bool {
 // become sets the status. The caller holds the lock of the table.
 func (x *task) become(s mcp.TaskStatus, message string) {
 	x.status, x.statusMessage, x.updated = s, message, time.Now()
+	x.changed()
+}
+
+// State is the state of a task when it has changed.
+type State struct {
+	ID                string
+	Status            mcp.TaskStatus
+	Message           string
+	Created, Updated  time.Time
+	TTL, PollInterval time.Duration // as in Options
+}
+
+// changed calls onChange. The caller holds the lock of the table.
+func (x *task) changed() {
+	if x.onChange != nil {
+		x.onChange(&State{x.id, x.status, x.statusMessage, x.created, x.updated, x.ttl, x.table.opts.PollInterval})
+	}
 }
 
 // end ends a task unless it has ended. The caller holds the lock of the table.
-func (x *task) end(s mcp.TaskStatus, cause error) {
+func (x *task) end(s mcp.TaskStatus, message string, cause error) {
 	if x.finished() {
 		return
 	}
-	x.become(s, "")
+	x.become(s, message)
 	x.cancel(cause)
 	close(x.done)
 }
@@ -193,11 +212,10 @@ func (x *task) finish(reply peer.Reply, err error) {
 		x.held.Release()
 	} else {
 		x.result, x.err = out.result, out.err
-		x.end(out.status, nil)
-		x.statusMessage = clip(out.text)
+		x.end(out.status, clip(out.text), nil)
 	}
 	x.in.Params, x.returned = nil, true // the params may be large
-	delete(t.running, x.id)
+	t.endRun(x)
 	t.release(x)
 	t.mu.Unlock()
 	if !ended {
