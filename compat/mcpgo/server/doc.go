@@ -24,12 +24,9 @@
 //     EnableSampling and WithRoots, and the sessions with these methods: handlers call methods of
 //     [github.com/mcpwright/mcp/generated/mcp.SessionFromContext], in every revision. That is also
 //     in place of InputRequestBuilder and WithLegacyServerInitiatedRequests;
-//   - TaskHooks and TaskMetrics: the hooks for requests and the middleware for tools see the calls
-//     that become tasks, and a canceled task ends the context of its handler;
-//   - WithMaxConcurrentTasks, WithOutputSchemaValidation, WithStrictInputSchemaDefault,
-//     WithCacheHints, WithMethodCacheHints and WithSupportedProtocolVersions:
-//     [github.com/mcpwright/mcp/runtime/mcpserver.Options] has them, for servers that are made with
-//     that package;
+//   - WithOutputSchemaValidation, WithStrictInputSchemaDefault, WithCacheHints, WithMethodCacheHints
+//     and WithSupportedProtocolVersions: [github.com/mcpwright/mcp/runtime/mcpserver.Options] has
+//     them, for servers that are made with that package;
 //   - the functions and sessions for the revision of a request, such as RequestProtocolVersion:
 //     [github.com/mcpwright/mcp/runtime/connection.FromContext] returns the connection, whose state
 //     has the revision;

@@ -7,8 +7,6 @@ import (
 	"log"
 	"log/slog"
 
-	"github.com/mcpwright/mcp/runtime/tasks"
-
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
@@ -76,7 +74,7 @@ func WithResourceCompletionProvider(provider ResourceCompletionProvider) ServerO
 func WithTaskCapabilities(list, cancel, toolCallTasks bool) ServerOption {
 	return func(s *MCPServer) {
 		if toolCallTasks {
-			s.opts.Tasks = new(tasks.Options)
+			s.opts.Tasks = &s.tasks
 		}
 	}
 }

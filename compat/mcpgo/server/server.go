@@ -14,6 +14,7 @@ import (
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
+	"github.com/mcpwright/mcp/runtime/tasks"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
@@ -92,6 +93,7 @@ type MCPServer struct {
 	kit           *mcpserver.Server
 	info          kit.Implementation
 	opts          mcpserver.Options
+	tasks         tasks.Options // in opts if calls can be tasks
 	hooks         *Hooks
 	log           atomic.Pointer[slog.Logger]
 	filters       []ToolFilterFunc

@@ -159,13 +159,18 @@ func (s *MCPServer) sessionOf(ctx context.Context, in *peer.Inbound) ClientSessi
 		if session != nil {
 			return session
 		}
-		session = &clientSession{id: conn.SessionID(), conn: conn, closed: make(chan struct{})}
+		session = &clientSession{id: sessionID(conn, in.Transport), conn: conn, closed: make(chan struct{})}
 		session.initialized = in.Method != string(mcp.MethodInitialize) // then there is no handshake
-		if session.id == "" && headerOf(in.Transport) == nil {
-			session.id = "stdio"
-		}
 		return session
 	})
+}
+
+// sessionID returns the id of the session of a connection, see [ClientSession].
+func sessionID(conn *connection.Connection, t peer.TransportContext) string {
+	if id := conn.SessionID(); id != "" || headerOf(t) != nil {
+		return id
+	}
+	return "stdio"
 }
 
 func (c *clientSession) SessionID() string { return c.id }
