@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver/schema"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable"
+	"github.com/mcpwright/mcp/runtime/wire"
 )
 
 // In and Out are the types of a tool.
@@ -54,7 +56,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	h := func(ctx context.Context, s *mcp.ServerSession, in In) (Out, error) {
 		out, err := seats(ctx, s, in.Day)
 		if err != nil {
-			return Out{}, err
+			return Out{}, mcpserver.Errorf("%w", err)
 		}
 		return out, nil
 	}
@@ -119,6 +121,27 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	return server.ServeStdio(ctx)
 }
 
+// migratedOptions has the code in the table about options.
+func migratedOptions(info mcp.Implementation, tool *mcp.Tool, text string, n int, logger *slog.Logger, d time.Duration, store streamable.EventStore) http.Handler {
+	tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	server := mcpserver.New(info, &mcpserver.Options{
+		Instructions: text,
+		PageSize:     n,
+		Revisions:    []wire.Revision{mcp.Revision20251125},
+		Logger:       logger,
+	})
+	handler := streamable.NewHandler(server, &streamable.Options{
+		Hosts:              []string{"*"},
+		Origins:            []string{"https://app.example.com"},
+		SessionIdleTimeout: d,
+		Events:             store,
+		MaxBody:            10 << 20,
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", handler)
+	return mux
+}
+
 // migratedTransport serves one client over a transport of the program, with a tool of another
 // server.
 func migratedTransport(ctx context.Context, server *mcpserver.Server, conn jsonrpc.MessageConn, client *mcpclient.Client, tool *mcp.Tool) error {
@@ -128,6 +151,7 @@ func migratedTransport(ctx context.Context, server *mcpserver.Server, conn jsonr
 
 // seats is a handler that uses all functions of a session.
 func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
+	fmt.Println(s.ClientInfo(), s.ClientCapabilities())
 	fmt.Println(connection.FromContext(ctx).SessionID(), connection.RequestFromContext(ctx), s.Transport().Header(), auth.CallerFromContext(ctx))
 	visit := mcp.ElicitRequestURLParams{Message: "Log in.", URL: "https://example.com/login"}
 	if _, err := s.ElicitURL(ctx, &visit); err != nil {
