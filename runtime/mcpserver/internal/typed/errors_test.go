@@ -194,35 +194,38 @@ type Word string
 
 func TestInvalidTags(t *testing.T) {
 	for tag, typ := range map[string]reflect.Type{
-		"minimum": reflect.TypeFor[struct {
+		`field N: tag minimum: "x" is not a number`: reflect.TypeFor[struct {
 			N int `minimum:"x"`
 		}](),
-		"tag maximum": reflect.TypeFor[struct {
+		`field N: tag maximum: "true" is not a number`: reflect.TypeFor[struct {
 			N int `maximum:"true"`
 		}](),
 		"description is empty": reflect.TypeFor[struct {
 			N int `jsonschema:""`
 		}](),
-		"maxItems": reflect.TypeFor[struct {
+		`field N: tag maxItems: "x" is not an integer`: reflect.TypeFor[struct {
 			N []int `maxItems:"x"`
 		}](),
-		"minLength": reflect.TypeFor[struct {
+		`field N: tag minLength: "1.5" is not an integer`: reflect.TypeFor[struct {
 			N string `minLength:"1.5"`
 		}](),
-		"enum": reflect.TypeFor[struct {
+		`field N: tag enum: "x" is not valid JSON: `: reflect.TypeFor[struct {
 			N int `enum:"1,x"`
 		}](),
-		"default": reflect.TypeFor[struct {
+		`field N: tag default: "x" is not valid JSON: `: reflect.TypeFor[struct {
 			N int `default:"x"`
 		}](),
-		"WORD=": reflect.TypeFor[struct {
+		`field N: tag jsonschema: the tag is a description, which must not begin with "minimum="`: reflect.TypeFor[struct {
 			N int `jsonschema:"minimum=1"`
+		}](),
+		"field Inner: field F: the type func() cannot be encoded as JSON": reflect.TypeFor[struct {
+			Inner struct{ F func() }
 		}](),
 		"embedded": reflect.TypeFor[struct{ Word }](),
 		`"string"`: reflect.TypeFor[struct {
 			N *int64 `json:"n,omitempty,string"`
 		}](),
-		`.N: invalid name in json tag "it's,omitempty"`: reflect.TypeFor[struct {
+		`field N: invalid name in json tag "it's,omitempty"`: reflect.TypeFor[struct {
 			//lint:ignore SA5008 that is what is refused
 			N int `json:"it's,omitempty"`
 		}](),

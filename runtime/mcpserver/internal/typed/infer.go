@@ -197,11 +197,11 @@ func (in *inference) object(t reflect.Type, addressable bool) (*schema, error) {
 		return nil, err
 	}
 	if name := ambiguous(t, fields, all); name != "" {
-		return nil, fmt.Errorf("%s: several fields have the name %q", t, name)
+		return nil, fmt.Errorf("several fields have the name %q", name)
 	}
 	s := &schema{types: []string{"object"}, closed: !in.opts.Open, properties: make(map[string]*schema, len(fields))}
 	for _, f := range fields {
-		member, err := in.member(t, f, addressable || behindPointer(t, f))
+		member, err := in.member(f, addressable || behindPointer(t, f))
 		if err != nil {
 			return nil, err
 		}
@@ -215,16 +215,16 @@ func (in *inference) object(t reflect.Type, addressable bool) (*schema, error) {
 }
 
 // member returns the schema of a field.
-func (in *inference) member(t reflect.Type, f field, addressable bool) (*schema, error) {
+func (in *inference) member(f field, addressable bool) (*schema, error) {
 	s, err := in.schema(f.Type, addressable)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("field %s: %w", f.Name, err)
 	}
 	if _, has := f.Tag.Lookup("header"); has && in.opts.Input {
 		s.disallowNull() // a header cannot be null
 	}
 	if err = applyTags(f.StructField, s); err != nil {
-		return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
+		return nil, fmt.Errorf("field %s: %w", f.Name, err)
 	}
 	s.describeAny()
 	return s, nil

@@ -63,7 +63,7 @@ func (g *tags) describe(s *schema) {
 	case text == "":
 		g.fail("jsonschema", errors.New("the description is empty"))
 	case assigns && !strings.ContainsAny(word, " \t\n"):
-		g.fail("jsonschema", fmt.Errorf("the description %q must not begin with WORD=", text))
+		g.fail("jsonschema", fmt.Errorf("the tag is a description, which must not begin with %q; constraints have tags of their own, such as minimum:\"1\"", word+"="))
 	}
 	s.description = text
 }
@@ -76,7 +76,7 @@ func (g *tags) length(key string, to **int) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		g.fail(key, err)
+		g.fail(key, fmt.Errorf("%q is not an integer", text))
 	}
 	*to = &n
 }
@@ -88,7 +88,7 @@ func (g *tags) bound(s *schema, key string, to **big.Rat, value *json.RawMessage
 		return
 	}
 	if !json.Valid([]byte(text)) || !isNumber(text) {
-		g.fail(key, fmt.Errorf("%q is no number", text))
+		g.fail(key, fmt.Errorf("%q is not a number", text))
 		return
 	}
 	s.setBound(to, value, json.RawMessage(text))
@@ -151,7 +151,7 @@ func value(s *schema, text string) (json.RawMessage, error) {
 	}
 	v, err := wire.Compact([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("%q is no JSON: %w", text, err)
+		return nil, fmt.Errorf("%q is not valid JSON: %w", text, err)
 	}
 	return v, nil
 }
