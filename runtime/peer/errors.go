@@ -21,8 +21,17 @@ type Error struct {
 	Data json.RawMessage
 }
 
-// Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
+// maxText limits the bytes of Data that are part of the text of an [Error].
+const maxText = 512
+
+// Error implements error. A short text in Data is part of the error's text: many peers state the
+// details there, such as the name of an unknown method.
+func (e *Error) Error() string {
+	if len(e.Data) > 2 && e.Data[0] == '"' && len(e.Data) <= maxText {
+		return fmt.Sprintf("%s: %s (code %d)", e.Message, e.Data, e.Code)
+	}
+	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
+}
 
 // AsError returns the *Error in the chain of err, which is what the peer receives. It returns nil
 // if there is none, because the text of other errors must not leave the process. The generated

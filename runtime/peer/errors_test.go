@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,10 @@ func TestErrorTexts(t *testing.T) {
 		`send "a/b": no response after 576.343µs`:         &peer.TimeoutError{Method: "a/b", After: 576_343},
 		`send "a/b": connection closed`:                   &peer.ClosedError{Method: "a/b"},
 		`send "a/b": connection closed: EOF`:              &peer.ClosedError{Method: "a/b", Cause: io.EOF},
+		`no: "a/b" (code 1)`:                              &peer.Error{Code: 1, Message: "no", Data: []byte(`"a/b"`)},
+		`no (code 1)`:                                     &peer.Error{Code: 1, Message: "no", Data: []byte(`{"name":"a/b"}`)},
+		`no (code 2)`:                                     &peer.Error{Code: 2, Message: "no", Data: []byte(`"` + strings.Repeat("x", 511) + `"`)},
+		`no (code 3)`:                                     &peer.Error{Code: 3, Message: "no", Data: []byte(`""`)},
 	} {
 		require.EqualError(t, err, want)
 	}
