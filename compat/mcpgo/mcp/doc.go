@@ -2,9 +2,6 @@
 //
 // These names are missing:
 //
-//   - sampling and roots, such as CreateMessageRequest, ToolChoice and ListRootsResult.
-//     [MCPServer.Kit] has them for every revision: a handler calls CreateMessage or ListRoots of
-//     [github.com/mcpwright/mcp/generated/mcp.SessionFromContext];
 //   - results that ask a question, such as InputRequiredResult, their requests and responses, and
 //     ResultType: the server makes them if a handler asks a question in a revision without sessions;
 //   - SchemaCache and its options, such as WithCachedInputSchema: a schema is compiled once in a
@@ -33,5 +30,4 @@
 // [github.com/mcpwright/mcp/runtime/mcpserver]. The page docs/migrating.md maps the names.
 //
 // [SessionWithClientInfo]: https://pkg.go.dev/github.com/mcpwright/mcp/compat/mcpgo/server#SessionWithClientInfo
-// [MCPServer.Kit]: https://pkg.go.dev/github.com/mcpwright/mcp/compat/mcpgo/server#MCPServer.Kit
 package mcp

@@ -26,6 +26,8 @@ const (
 	MethodToolsCall                        MCPMethod = "tools/call"
 	MethodSetLogLevel                      MCPMethod = "logging/setLevel"
 	MethodElicitationCreate                MCPMethod = "elicitation/create"
+	MethodSamplingCreateMessage            MCPMethod = "sampling/createMessage"
+	MethodListRoots                        MCPMethod = "roots/list"
 	MethodCompletionComplete               MCPMethod = "completion/complete"
 	MethodServerDiscover                   MCPMethod = "server/discover"
 	MethodSubscriptionsListen              MCPMethod = "subscriptions/listen"
@@ -37,6 +39,7 @@ const (
 	MethodNotificationCancelled            MCPMethod = "notifications/cancelled"
 	MethodNotificationProgress             MCPMethod = "notifications/progress"
 	MethodNotificationMessage              MCPMethod = "notifications/message"
+	MethodNotificationElicitationComplete  MCPMethod = "notifications/elicitation/complete"
 	MethodNotificationResourcesListChanged           = "notifications/resources/list_changed"
 	MethodNotificationResourceUpdated                = "notifications/resources/updated"
 	MethodNotificationPromptsListChanged             = "notifications/prompts/list_changed"
@@ -271,6 +274,12 @@ type ElicitationParams struct {
 	ElicitationID   string `json:"elicitationId,omitempty"`
 	URL             string `json:"url,omitempty"`
 }
+
+// The values of Mode. The empty string means a form.
+const (
+	ElicitationModeForm = "form"
+	ElicitationModeURL  = "url"
+)
 
 // ElicitationResult is the response of the user.
 type ElicitationResult struct {

@@ -20,13 +20,11 @@
 //
 // These names are missing:
 //
-//   - RequestSampling, RequestRoots, RequestURLElicitation, SendElicitationComplete, the options
-//     EnableSampling and WithRoots, and the sessions with these methods: handlers call methods of
-//     [github.com/mcpwright/mcp/generated/mcp.SessionFromContext], in every revision. That is also
-//     in place of InputRequestBuilder and WithLegacyServerInitiatedRequests;
-//   - WithOutputSchemaValidation, WithStrictInputSchemaDefault, WithCacheHints, WithMethodCacheHints
-//     and WithSupportedProtocolVersions: [github.com/mcpwright/mcp/runtime/mcpserver.Options] has
-//     them, for servers that are made with that package;
+//   - InputRequestBuilder and WithLegacyServerInitiatedRequests: handlers ask with RequestElicitation,
+//     RequestSampling and RequestRoots in every revision;
+//   - WithStrictInputSchemaDefault, WithCacheHints, WithMethodCacheHints and
+//     WithSupportedProtocolVersions: [github.com/mcpwright/mcp/runtime/mcpserver.Options] has them,
+//     for servers that are made with that package;
 //   - the functions and sessions for the revision of a request, such as RequestProtocolVersion:
 //     [github.com/mcpwright/mcp/runtime/connection.FromContext] returns the connection, whose state
 //     has the revision;
@@ -48,5 +46,5 @@
 //   - InProcessSession and its handlers: s.Kit().InProcess returns a connection within the process;
 //   - SetClientInfo of [SessionWithClientInfo], and the methods of [Hooks] that call hooks: the server
 //     does both itself;
-//   - errors about what is missing here, such as ErrRootsNotSupported and ErrLoadShedding.
+//   - errors about what is missing here, such as ErrLoadShedding.
 package server

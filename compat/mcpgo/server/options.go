@@ -119,9 +119,6 @@ func WithIcons(icons ...mcp.Icon) ServerOption {
 	}
 }
 
-// WithElicitation does nothing: asking the user needs a capability of the client only.
-func WithElicitation() ServerOption { return func(*MCPServer) {} }
-
 // WithRecovery does nothing: panics of handlers never end the process. The caller gets an internal
 // error, and the log contains the stack.
 func WithRecovery() ServerOption { return func(*MCPServer) {} }
@@ -147,6 +144,11 @@ func WithPaginationLimit(limit int) ServerOption {
 func WithInputSchemaValidation() ServerOption {
 	return func(s *MCPServer) { s.opts.Validation = mcpserver.ValidateStrict }
 }
+
+// WithOutputSchemaValidation does nothing: results of tools are always validated. Unlike in mcp-go, a
+// result without structured content is invalid too, and the model gets an internal error. Its cause is
+// in the log.
+func WithOutputSchemaValidation() ServerOption { return func(*MCPServer) {} }
 
 // WithToolHandlerMiddleware adds middleware for tools. The first function that is added is the
 // outermost.

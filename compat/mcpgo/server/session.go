@@ -24,13 +24,11 @@ var (
 	ErrSessionDoesNotSupportLogging           = errors.New("session does not support log levels")
 	ErrNotificationNotInitialized             = errors.New("notification channel not initialized")
 	ErrNotificationChannelBlocked             = errors.New("notification channel queue is full")
-	ErrNoActiveSession                        = errors.New("no active session")
-	ErrElicitationNotSupported                = errors.New("session does not support elicitation")
 )
 
 // ClientSession is a session of a client. The sessions of the server's transports also implement
 // [SessionWithTools], [SessionWithResources], [SessionWithResourceTemplates], [SessionWithLogging],
-// [SessionWithClientInfo] and [SessionWithElicitation]. Their SessionID is "stdio" on standard input
+// [SessionWithClientInfo], [SessionWithElicitation], [SessionWithSampling] and [SessionWithRoots]. Their SessionID is "stdio" on standard input
 // and output, and empty if the client has no session: with [WithStateLess], and in the revision
 // 2026-07-28.
 type ClientSession interface {
@@ -61,13 +59,6 @@ type SessionWithLogging interface {
 	SetLogLevel(level mcp.LoggingLevel)
 	// GetLogLevel returns the level. It is empty if the client has not set a level.
 	GetLogLevel() mcp.LoggingLevel
-}
-
-// SessionWithElicitation is a session that can ask the user.
-type SessionWithElicitation interface {
-	ClientSession
-	// RequestElicitation asks the user and returns the response.
-	RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error)
 }
 
 type sessionKey struct{}
@@ -232,41 +223,6 @@ func (c *clientSession) GetClientCapabilities() (caps mcp.ClientCapabilities) {
 		_ = convert(known, &caps) // both types have the same JSON
 	}
 	return caps
-}
-
-func (c *clientSession) RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	session := kit.SessionFromContext(ctx)
-	if session == nil {
-		return nil, ErrNoActiveSession
-	}
-	if !session.HasClientCapability(&kit.ClientCapabilities{Elicitation: &kit.ElicitationCapability{}}) {
-		return nil, ErrElicitationNotSupported
-	}
-	var form kit.ElicitRequestFormParams
-	if err := toKit(request.Params, &form); err != nil {
-		return nil, err
-	}
-	answer, err := session.ElicitForm(ctx, &form)
-	if err != nil {
-		return nil, err
-	}
-	result := new(mcp.ElicitationResult)
-	return result, convert(answer, result)
-}
-
-// RequestElicitation asks the user of the client whose request is being handled. In the revision
-// 2026-07-28 it returns an error that the handler must return, wrapped or not, and the handler
-// runs again with the response.
-func (s *MCPServer) RequestElicitation(ctx context.Context, request mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	session := ClientSessionFromContext(ctx)
-	if session == nil {
-		return nil, ErrNoActiveSession
-	}
-	asker, ok := session.(SessionWithElicitation)
-	if !ok {
-		return nil, ErrElicitationNotSupported
-	}
-	return asker.RequestElicitation(ctx, request)
 }
 
 // SendNotificationToClient sends a notification to the client whose request is being handled. The
