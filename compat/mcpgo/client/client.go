@@ -7,8 +7,11 @@
 //   - The client connects when it is initialized, and negotiates the newest revision that both sides
 //     support.
 //   - Results are validated, and limits on sizes and time are on.
-//   - The client answers no requests of servers. It passes notifications on only to handlers that are
-//     registered before it is initialized, and no notifications about resources and tasks.
+//   - The client passes notifications on only to handlers that are registered before it is initialized, and no
+//     notifications about resources and tasks.
+//
+// Missing are subscriptions, log levels, tasks, and OAuth. [Client.Kit] returns the client that has them. Package
+// [github.com/mcpwright/mcp/runtime/auth] has a transport for HTTP clients that logs in.
 package client
 
 import (
@@ -19,6 +22,7 @@ import (
 	"iter"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/client/transport"
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
@@ -30,7 +34,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// MCPClient has the methods of a [Client].
+// MCPClient has methods of a [Client].
 type MCPClient interface {
 	Initialize(ctx context.Context, request mcp.InitializeRequest) (*mcp.InitializeResult, error)
 	Ping(ctx context.Context) error
@@ -41,6 +45,12 @@ type MCPClient interface {
 	ListResources(ctx context.Context, request mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error)
 	ListResourceTemplates(ctx context.Context, request mcp.ListResourceTemplatesRequest) (*mcp.ListResourceTemplatesResult, error)
 	ReadResource(ctx context.Context, request mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error)
+	ListToolsByPage(ctx context.Context, request mcp.ListToolsRequest) (*mcp.ListToolsResult, error)
+	ListPromptsByPage(ctx context.Context, request mcp.ListPromptsRequest) (*mcp.ListPromptsResult, error)
+	ListResourcesByPage(ctx context.Context, request mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error)
+	ListResourceTemplatesByPage(ctx context.Context, request mcp.ListResourceTemplatesRequest) (*mcp.ListResourceTemplatesResult, error)
+	Complete(ctx context.Context, request mcp.CompleteRequest) (*mcp.CompleteResult, error)
+	OnNotification(handler func(notification mcp.JSONRPCNotification))
 	Close() error
 }
 
@@ -51,14 +61,28 @@ var errNotInitialized = errors.New("client: not initialized")
 // Client is a client of one server. It is safe for concurrent use after it is initialized.
 type Client struct {
 	transport transport.Interface
+	opts      mcpclient.Options
 
 	mu       sync.Mutex
 	handlers []func(mcp.JSONRPCNotification)
+	lost     []func(error)
 	kit      *mcpclient.Client // nil until the client is initialized
 }
 
 // NewClient returns a client that is not connected yet.
-func NewClient(transport transport.Interface) *Client { return &Client{transport: transport} }
+func NewClient(transport transport.Interface, options ...ClientOption) *Client {
+	c := &Client{transport: transport}
+	for _, option := range options {
+		option(c)
+	}
+	return c
+}
+
+// Kit returns the client that c is implemented with, or nil if c is not initialized.
+func (c *Client) Kit() *mcpclient.Client {
+	connected, _ := c.connected()
+	return connected
+}
 
 // NewStreamableHttpClient returns a client of the server at a URL.
 func NewStreamableHttpClient(baseURL string, options ...transport.StreamableHTTPCOption) (*Client, error) {
@@ -80,6 +104,11 @@ func NewSSEMCPClient(baseURL string, options ...transport.ClientOption) (*Client
 // WithHeaders sets headers of all HTTP requests of [NewSSEMCPClient].
 func WithHeaders(headers map[string]string) transport.ClientOption {
 	return transport.WithHeaders(headers)
+}
+
+// WithHeaderFunc sets a function that returns headers of each HTTP request of [NewSSEMCPClient].
+func WithHeaderFunc(headerFunc transport.HTTPHeaderFunc) transport.ClientOption {
+	return transport.WithHeaderFunc(headerFunc)
 }
 
 // WithHTTPClient sets the client that sends the HTTP requests of [NewSSEMCPClient].
@@ -105,6 +134,44 @@ func (c *Client) OnNotification(handler func(notification mcp.JSONRPCNotificatio
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.handlers = append(c.handlers, handler)
+}
+
+// OnConnectionLost registers a handler that is called when the connection has ended for good, unless the
+// client was closed. Before that, the client connects again. It must be called before [Client.Initialize].
+func (c *Client) OnConnectionLost(handler func(error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = append(c.lost, handler)
+}
+
+// GetTransport returns the transport.
+func (c *Client) GetTransport() transport.Interface { return c.transport }
+
+// IsInitialized reports whether the client is initialized.
+func (c *Client) IsInitialized() bool { return c.Kit() != nil }
+
+// GetSessionId returns the id of the session. It is empty if there is none.
+func (c *Client) GetSessionId() string {
+	if connected := c.Kit(); connected != nil {
+		return connected.Connection().SessionID()
+	}
+	return ""
+}
+
+// ProtocolVersion returns the revision in use. It is empty before the client is initialized.
+func (c *Client) ProtocolVersion() string {
+	if connected := c.Kit(); connected != nil {
+		return connected.Revision().String()
+	}
+	return ""
+}
+
+// GetServerCapabilities returns the capabilities of the server.
+func (c *Client) GetServerCapabilities() (caps mcp.ServerCapabilities) {
+	if connected := c.Kit(); connected != nil {
+		_ = recode(connected.ServerCapabilities(), &caps) // both types have the same JSON
+	}
+	return caps
 }
 
 // listen passes notifications on to the handlers.
@@ -140,7 +207,10 @@ func (c *Client) Initialize(ctx context.Context, request mcp.InitializeRequest) 
 	if c.kit != nil {
 		return nil, errors.New("client: already initialized")
 	}
-	opts := &mcpclient.Options{}
+	opts := &c.opts
+	if limited, ok := c.transport.(interface{ Timeout() time.Duration }); ok {
+		opts.Timeout, opts.ProbeTimeout = limited.Timeout(), limited.Timeout()
+	}
 	if len(c.handlers) > 0 {
 		c.listen(opts)
 	}
@@ -154,6 +224,7 @@ func (c *Client) Initialize(ctx context.Context, request mcp.InitializeRequest) 
 		return nil, withAuthorization(err)
 	}
 	c.kit = connected
+	c.watch(connected)
 	return initialized(connected)
 }
 
@@ -214,6 +285,31 @@ func (c *Client) GetPrompt(ctx context.Context, request mcp.GetPromptRequest) (*
 // ReadResource returns the contents of a resource.
 func (c *Client) ReadResource(ctx context.Context, request mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	return send[mcp.ReadResourceResult](ctx, c, request.Header, request.Params, new(kit.ReadResourceRequest))
+}
+
+// Complete returns values for an argument of a prompt, or for a variable of a resource template.
+func (c *Client) Complete(ctx context.Context, request mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	return send[mcp.CompleteResult](ctx, c, request.Header, request.Params, new(kit.CompleteRequest))
+}
+
+// ListToolsByPage returns one page of the tools.
+func (c *Client) ListToolsByPage(ctx context.Context, request mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
+	return send[mcp.ListToolsResult](ctx, c, request.Header, request.Params, new(kit.ListToolsRequest))
+}
+
+// ListPromptsByPage returns one page of the prompts.
+func (c *Client) ListPromptsByPage(ctx context.Context, request mcp.ListPromptsRequest) (*mcp.ListPromptsResult, error) {
+	return send[mcp.ListPromptsResult](ctx, c, request.Header, request.Params, new(kit.ListPromptsRequest))
+}
+
+// ListResourcesByPage returns one page of the resources.
+func (c *Client) ListResourcesByPage(ctx context.Context, request mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+	return send[mcp.ListResourcesResult](ctx, c, request.Header, request.Params, new(kit.ListResourcesRequest))
+}
+
+// ListResourceTemplatesByPage returns one page of the resource templates.
+func (c *Client) ListResourceTemplatesByPage(ctx context.Context, request mcp.ListResourceTemplatesRequest) (*mcp.ListResourceTemplatesResult, error) {
+	return send[mcp.ListResourceTemplatesResult](ctx, c, request.Header, request.Params, new(kit.ListResourceTemplatesRequest))
 }
 
 // ListTools returns the tools on all pages.

@@ -1,8 +1,5 @@
 // Package mcptest has the names of package mcptest of github.com/mark3labs/mcp-go that tests of servers
 // use. New tests use [github.com/mcpwright/mcp/runtime/mcptest], which also validates all messages.
-//
-// Differences: the handlers for sampling, elicitation and roots are missing. A test of a tool that asks
-// connects with package mcpclient.
 package mcptest
 
 import (
@@ -27,6 +24,7 @@ type Server struct {
 	prompts   []server.ServerPrompt
 	resources []server.ServerResource
 	templates []server.ServerResourceTemplate
+	handlers  []client.ClientOption
 
 	client *client.Client // nil unless started
 	end    context.CancelFunc
@@ -90,6 +88,21 @@ func (s *Server) AddServerOptions(opts ...server.ServerOption) { s.opts = append
 // SetClientInfo sets the name and version of the client before the start.
 func (s *Server) SetClientInfo(info mcp.Implementation) { s.info = info }
 
+// SetSamplingHandler sets the model that tools ask, before the start.
+func (s *Server) SetSamplingHandler(h client.SamplingHandler) {
+	s.handlers = append(s.handlers, client.WithSamplingHandler(h))
+}
+
+// SetElicitationHandler sets the user that tools ask, before the start.
+func (s *Server) SetElicitationHandler(h client.ElicitationHandler) {
+	s.handlers = append(s.handlers, client.WithElicitationHandler(h))
+}
+
+// SetRootsHandler sets the roots of the client, before the start.
+func (s *Server) SetRootsHandler(h client.RootsHandler) {
+	s.handlers = append(s.handlers, client.WithRootsHandler(h))
+}
+
 // Start serves the client until Close is called or ctx ends. The log of the server is the output of the
 // test. Close must be called even if Start returns an error.
 func (s *Server) Start(ctx context.Context) error {
@@ -106,7 +119,7 @@ func (s *Server) Start(ctx context.Context) error {
 	ctx, s.end = context.WithCancel(ctx)
 	s.served = make(chan error, 1)
 	go func() { s.served <- stdio.Listen(ctx, serverIn, serverOut) }() // ends with ctx, or when the client closes
-	s.client = client.NewClient(transport.NewIO(clientIn, clientOut, nil))
+	s.client = client.NewClient(transport.NewIO(clientIn, clientOut, nil), s.handlers...)
 	var request mcp.InitializeRequest
 	request.Params.ClientInfo = s.info
 	if _, err := s.client.Initialize(ctx, request); err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
@@ -39,10 +40,15 @@ func (e *AuthorizationRequiredError) Error() string { return "authorization requ
 type StreamableHTTP struct {
 	unstarted
 	endpoint *mcpclient.URLEndpoint
+	timeout  time.Duration
+	header   HTTPHeaderFunc
 }
 
 // Endpoint implements [Interface].
 func (t *StreamableHTTP) Endpoint() mcpclient.Endpoint { return t.endpoint }
+
+// Timeout returns the time for a response, or 0 for the default.
+func (t *StreamableHTTP) Timeout() time.Duration { return t.timeout }
 
 // StreamableHTTPCOption configures a [StreamableHTTP].
 type StreamableHTTPCOption func(*StreamableHTTP)
@@ -54,7 +60,57 @@ func NewStreamableHTTP(serverURL string, options ...StreamableHTTPCOption) (*Str
 	for _, option := range options {
 		option(t)
 	}
+	t.endpoint.HTTP.HTTPClient = t.header.client(t.endpoint.HTTP.HTTPClient)
 	return t, nil
+}
+
+// WithHTTPTimeout sets the time for the response to a request. In mcp-go it also limits streams.
+func WithHTTPTimeout(timeout time.Duration) StreamableHTTPCOption {
+	return func(t *StreamableHTTP) { t.timeout = timeout }
+}
+
+// WithHTTPHeaderFunc sets a function that returns headers of each HTTP request. The context is the context of
+// the request; the requests for notifications of the server have no values of a call.
+func WithHTTPHeaderFunc(headerFunc HTTPHeaderFunc) StreamableHTTPCOption {
+	return func(t *StreamableHTTP) { t.header = headerFunc }
+}
+
+// HTTPHeaderFunc returns headers of an HTTP request.
+type HTTPHeaderFunc func(context.Context) map[string]string
+
+// client returns an HTTP client that adds the headers to all requests of another client, which may be nil.
+func (f HTTPHeaderFunc) client(c *http.Client) *http.Client {
+	if f == nil {
+		return c
+	}
+	with := new(http.Client)
+	if c != nil {
+		*with = *c
+	}
+	with.Transport = &headerTransport{with.Transport, f}
+	return with
+}
+
+// headerTransport adds headers to requests.
+type headerTransport struct {
+	next   http.RoundTripper // nil means the default
+	header HTTPHeaderFunc
+}
+
+// RoundTrip implements [http.RoundTripper]. It does not change headers that the request has, such as the
+// headers of the protocol.
+func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	with := r.Clone(r.Context())
+	for name, value := range t.header(r.Context()) {
+		if with.Header.Get(name) == "" {
+			with.Header.Set(name, value)
+		}
+	}
+	next := t.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return next.RoundTrip(with)
 }
 
 // WithHTTPBasicClient sets the client that sends the HTTP requests.
@@ -81,8 +137,9 @@ func WithContinuousListening() StreamableHTTPCOption { return func(*StreamableHT
 // SSE is a transport to a URL with the transport HTTP+SSE of 2024-11-05.
 type SSE struct {
 	unstarted
-	url  string
-	opts httpclient.Options
+	url    string
+	opts   httpclient.Options
+	header HTTPHeaderFunc
 }
 
 // Endpoint implements [Interface].
@@ -98,12 +155,18 @@ func NewSSE(baseURL string, options ...ClientOption) (*SSE, error) {
 	for _, option := range options {
 		option(t)
 	}
+	t.opts.HTTPClient = t.header.client(t.opts.HTTPClient)
 	return t, nil
 }
 
 // WithHTTPClient sets the client that sends the HTTP requests.
 func WithHTTPClient(client *http.Client) ClientOption {
 	return func(t *SSE) { t.opts.HTTPClient = client }
+}
+
+// WithHeaderFunc is like [WithHTTPHeaderFunc] for [NewSSE].
+func WithHeaderFunc(headerFunc HTTPHeaderFunc) ClientOption {
+	return func(t *SSE) { t.header = headerFunc }
 }
 
 // WithHeaders sets headers of all HTTP requests.
