@@ -43,7 +43,6 @@
 //     [github.com/mcpwright/mcp/otel] has middleware, for s.Kit().Use;
 //   - the methods of [SSEServer] that return URLs, WithAppendQueryToMessageEndpoint and
 //     SendEventToSession;
-//   - InProcessSession and its handlers: s.Kit().InProcess returns a connection within the process;
 //   - SetClientInfo of [SessionWithClientInfo], and the methods of [Hooks] that call hooks: the server
 //     does both itself;
 //   - errors about what is missing here, such as ErrLoadShedding.
