@@ -11,8 +11,6 @@
 //     them: the transport checks them;
 //   - errors for the codes of responses, such as ErrInvalidParams and UnsupportedProtocolVersionError.
 //     A handler returns a [github.com/mcpwright/mcp/runtime/peer.Error] to choose the code;
-//   - functions for clients that read results, such as ParseCallToolResult, and functions that make
-//     the results of requests that the server handles itself, such as NewListToolsResult;
 //   - functions that make tasks, such as NewTask and WithTaskTTL, TasksCapability, and
 //     WithModelImmediateResponse: the server makes the tasks and declares the capability;
 //   - notifications as types, such as ProgressNotification: handlers get a [JSONRPCNotification];
