@@ -90,7 +90,7 @@ func TestFieldHiddenOnlyByGoIsError(t *testing.T) {
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[deeper](), reflect.TypeFor[equal]()} {
 		_, err := typed.Infer(typ, &typed.Options{Input: true})
-		require.ErrorContains(t, err, `field ID, "id" in JSON, is hidden`)
+		require.ErrorContains(t, err, `field "ID", "id" in JSON, is hidden`)
 		_, err = typed.NewPlan(typ, json.RawMessage(`{"type":"object"}`))
 		require.ErrorContains(t, err, "is hidden")
 	}
@@ -194,38 +194,47 @@ type Word string
 
 func TestInvalidTags(t *testing.T) {
 	for tag, typ := range map[string]reflect.Type{
-		`field N: tag minimum: "x" is not a number`: reflect.TypeFor[struct {
+		`field "N": tag minimum: "x" is not a number`: reflect.TypeFor[struct {
 			N int `minimum:"x"`
 		}](),
-		`field N: tag maximum: "true" is not a number`: reflect.TypeFor[struct {
+		`field "N": tag maximum: "true" is not a number`: reflect.TypeFor[struct {
 			N int `maximum:"true"`
 		}](),
 		"description is empty": reflect.TypeFor[struct {
 			N int `jsonschema:""`
 		}](),
-		`field N: tag maxItems: "x" is not an integer`: reflect.TypeFor[struct {
+		`field "N": tag maxItems: "x" is not an integer`: reflect.TypeFor[struct {
 			N []int `maxItems:"x"`
 		}](),
-		`field N: tag minLength: "1.5" is not an integer`: reflect.TypeFor[struct {
+		`field "N": tag minLength: "1.5" is not an integer`: reflect.TypeFor[struct {
 			N string `minLength:"1.5"`
 		}](),
-		`field N: tag enum: "x" is not valid JSON: `: reflect.TypeFor[struct {
+		`field "N": tag enum: "x" is not valid JSON: `: reflect.TypeFor[struct {
 			N int `enum:"1,x"`
 		}](),
-		`field N: tag default: "x" is not valid JSON: `: reflect.TypeFor[struct {
+		`field "N": tag default: "x" is not valid JSON: `: reflect.TypeFor[struct {
 			N int `default:"x"`
 		}](),
-		`field N: tag jsonschema: the tag is a description, which must not begin with "minimum="`: reflect.TypeFor[struct {
+		`field "N": tag jsonschema: the tag is a description, which must not begin with "minimum="`: reflect.TypeFor[struct {
 			N int `jsonschema:"minimum=1"`
 		}](),
-		"field Inner: field F: the type func() cannot be encoded as JSON": reflect.TypeFor[struct {
+		`field "N": tag minimum: has no effect on a value of type ["string"]`: reflect.TypeFor[struct {
+			N string `minimum:"1"`
+		}](),
+		`field "N": tag minItems: has no effect on a value of type ["integer"]`: reflect.TypeFor[struct {
+			N int `minItems:"1"`
+		}](),
+		`field "N": tag pattern: has no effect on a value of type ["array"]`: reflect.TypeFor[struct {
+			N []string `pattern:"a"`
+		}](),
+		`field "Inner": field "F": the type func() cannot be encoded as JSON`: reflect.TypeFor[struct {
 			Inner struct{ F func() }
 		}](),
 		"embedded": reflect.TypeFor[struct{ Word }](),
 		`"string"`: reflect.TypeFor[struct {
 			N *int64 `json:"n,omitempty,string"`
 		}](),
-		`field N: invalid name in json tag "it's,omitempty"`: reflect.TypeFor[struct {
+		`field "N": invalid name in json tag "it's,omitempty"`: reflect.TypeFor[struct {
 			//lint:ignore SA5008 that is what is refused
 			N int `json:"it's,omitempty"`
 		}](),

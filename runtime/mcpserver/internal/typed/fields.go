@@ -33,19 +33,19 @@ func allFields(t reflect.Type) (list, all []field, err error) {
 		tag, err := jsontag.Of(sf)
 		switch {
 		case tag.Skipped && sf.Anonymous:
-			return nil, nil, fmt.Errorf("embedded field %s cannot be omitted", sf.Name)
+			return nil, nil, fmt.Errorf("embedded field %q cannot be omitted", sf.Name)
 		case tag.Skipped || !sf.IsExported() && !sf.Anonymous:
 			continue
 		case err != nil:
-			return nil, nil, fmt.Errorf("field %s: %w", sf.Name, err)
+			return nil, nil, fmt.Errorf("field %q: %w", sf.Name, err)
 		case sf.Anonymous:
 			if deref(sf.Type).Kind() != reflect.Struct || tag.Name != "" {
-				return nil, nil, fmt.Errorf("embedded field %s must be named, or be a struct without a json name", sf.Name)
+				return nil, nil, fmt.Errorf("embedded field %q must be named, or be a struct without a json name", sf.Name)
 			}
 			embedded = true
 			continue
 		case tag.Quoted && quotable(sf.Type):
-			return nil, nil, fmt.Errorf(`field %s: json tag option "string" is not supported`, sf.Name)
+			return nil, nil, fmt.Errorf(`field %q: json tag option "string" is not supported`, sf.Name)
 		}
 		all = append(all, field{StructField: sf, name: cmp.Or(tag.Name, sf.Name), optional: tag.Optional, tagged: tag.Name != ""})
 	}
@@ -55,7 +55,7 @@ func allFields(t reflect.Type) (list, all []field, err error) {
 	}
 	for _, f := range list {
 		if !f.isVisible(t) {
-			return nil, nil, fmt.Errorf("field %s, %q in JSON, is hidden by another field %[1]s", f.Name, f.name)
+			return nil, nil, fmt.Errorf("field %q, %q in JSON, is hidden by another field %[1]q", f.Name, f.name)
 		}
 	}
 	return list, all, nil

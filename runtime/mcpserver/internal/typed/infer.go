@@ -218,13 +218,13 @@ func (in *inference) object(t reflect.Type, addressable bool) (*schema, error) {
 func (in *inference) member(f field, addressable bool) (*schema, error) {
 	s, err := in.schema(f.Type, addressable)
 	if err != nil {
-		return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		return nil, fmt.Errorf("field %q: %w", f.Name, err)
 	}
 	if _, has := f.Tag.Lookup("header"); has && in.opts.Input {
 		s.disallowNull() // a header cannot be null
 	}
 	if err = applyTags(f.StructField, s); err != nil {
-		return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		return nil, fmt.Errorf("field %q: %w", f.Name, err)
 	}
 	s.describeAny()
 	return s, nil
