@@ -20,16 +20,35 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// reports are the changes of the tasks of a server.
+// reports are the changes of the tasks of a server, by tool.
 type reports struct {
-	mu  sync.Mutex
-	all map[string][]string // by tool
-	ids map[string]string
+	mu    sync.Mutex
+	all   map[string][]string
+	ids   map[string]string
+	begun map[string]chan struct{} // closed with the first change
+}
+
+func newReports() *reports {
+	return &reports{all: make(map[string][]string), ids: make(map[string]string), begun: make(map[string]chan struct{})}
+}
+
+// first returns a channel that is closed when a tool has a task.
+func (r *reports) first(tool string) chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.begun[tool] == nil {
+		r.begun[tool] = make(chan struct{})
+	}
+	return r.begun[tool]
 }
 
 func (r *reports) add(ctx context.Context, tool string, t *tasks.Task) {
+	first := r.first(tool)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.ids[tool] == "" {
+		close(first)
+	}
 	text := string(t.Status)
 	switch {
 	case ctx.Err() != nil, connection.FromContext(ctx) == nil, r.ids[tool] != "" && r.ids[tool] != t.ID:
@@ -47,33 +66,30 @@ func (r *reports) of(tool string) string {
 	return strings.Join(r.all[tool], " ")
 }
 
-// taskServer returns a server with tools that run as tasks. The tool "wait" runs until release is closed or
-// its context ends.
-func taskServer(o *tasks.Options) (s *mcpserver.Server, release chan struct{}) {
-	release = make(chan struct{})
+// taskServer returns a server with tools that run as tasks. They wait for the channel of their name.
+func taskServer(o *tasks.Options, ready func(tool string) chan struct{}) *mcpserver.Server {
 	o.StartAfter, o.PollInterval = -1, time.Millisecond
-	s = mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{Tasks: o, Logger: slog.New(slog.DiscardHandler)})
-	add := func(name string, f func(context.Context, *mcp.ServerSession, struct{}) (string, error)) {
-		mcpserver.AddTool(s, &mcp.Tool{Name: name, Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}, f)
+	s := mcpserver.New(mcp.Implementation{Name: "tasks", Version: "1"}, &mcpserver.Options{Tasks: o, Logger: slog.New(slog.DiscardHandler)})
+	for name, outcome := range map[string]func(context.Context, *mcp.ServerSession) error{
+		"wait":     func(context.Context, *mcp.ServerSession) error { return nil },
+		"wait too": func(context.Context, *mcp.ServerSession) error { return nil },
+		"fail":     func(context.Context, *mcp.ServerSession) error { return &peer.Error{Code: 1, Message: "it failed"} },
+		"ask": func(ctx context.Context, s *mcp.ServerSession) error {
+			_, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "?"})
+			return err
+		},
+	} {
+		tool := &mcp.Tool{Name: name, Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}}
+		mcpserver.AddTool(s, tool, func(ctx context.Context, session *mcp.ServerSession, _ struct{}) (string, error) {
+			select {
+			case <-ready(name):
+				return "done", outcome(ctx, session)
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		})
 	}
-	wait := func(ctx context.Context, _ *mcp.ServerSession, _ struct{}) (string, error) {
-		select {
-		case <-release:
-			return "done", nil
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
-	}
-	add("wait", wait)
-	add("wait too", wait)
-	add("fail", func(context.Context, *mcp.ServerSession, struct{}) (string, error) {
-		return "", &peer.Error{Code: 1, Message: "it failed"}
-	})
-	add("ask", func(ctx context.Context, s *mcp.ServerSession, _ struct{}) (string, error) {
-		_, err := s.ElicitForm(ctx, &mcp.ElicitRequestFormParams{Message: "?"})
-		return "asked", err
-	})
-	return s, release
+	return s
 }
 
 func taskClient(t *testing.T, s *mcpserver.Server, r wire.Revision) *mcpclient.Client {
@@ -101,10 +117,9 @@ func callTask(ctx context.Context, c *mcpclient.Client, tool string) error {
 func TestOnChange(t *testing.T) {
 	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String(), func(t *testing.T) {
-			seen := &reports{all: make(map[string][]string), ids: make(map[string]string)}
-			s, release := taskServer(&tasks.Options{OnChange: seen.add})
+			seen := newReports()
+			s := taskServer(&tasks.Options{OnChange: seen.add}, seen.first)
 			c := taskClient(t, s, r)
-			close(release)
 			require.NoError(t, callTask(t.Context(), c, "wait"))
 			require.NoError(t, callTask(t.Context(), c, "ask"))
 			require.Error(t, callTask(t.Context(), c, "fail"))
@@ -116,18 +131,15 @@ func TestOnChange(t *testing.T) {
 	}
 }
 
-// The reports of the last changes do not miss when the server has been shut down.
+// Shutdown waits for the reports of the last changes.
 func TestShutdownReportsChanges(t *testing.T) {
 	for _, r := range []wire.Revision{mcp.Revision20251125, mcp.Revision20260728} {
 		t.Run(r.String(), func(t *testing.T) {
-			seen, began := &reports{all: make(map[string][]string), ids: make(map[string]string)}, make(chan struct{}, 2)
-			s, _ := taskServer(&tasks.Options{OnChange: func(ctx context.Context, tool string, task *tasks.Task) {
-				seen.add(ctx, tool, task)
-				began <- struct{}{}
-			}})
+			seen := newReports()
+			s := taskServer(&tasks.Options{OnChange: seen.add}, func(string) chan struct{} { return nil })
 			c := taskClient(t, s, r)
 			go callTask(context.Background(), c, "wait") // ends with the client
-			<-began
+			<-seen.first("wait")
 			require.NoError(t, s.Shutdown(t.Context()))
 			require.Equal(t, "working cancelled", seen.of("wait"))
 		})
@@ -135,16 +147,12 @@ func TestShutdownReportsChanges(t *testing.T) {
 }
 
 func TestMaxConcurrent(t *testing.T) {
-	began := make(chan struct{}, 10)
-	s, release := taskServer(&tasks.Options{MaxConcurrent: 1, OnChange: func(_ context.Context, _ string, task *tasks.Task) {
-		if task.Status == mcp.TaskStatusWorking {
-			began <- struct{}{}
-		}
-	}})
+	seen, release := newReports(), make(chan struct{})
+	s := taskServer(&tasks.Options{MaxConcurrent: 1, OnChange: seen.add}, func(string) chan struct{} { return release })
 	c := taskClient(t, s, mcp.Revision20251125)
 	first := make(chan error, 1)
 	go func() { first <- callTask(t.Context(), c, "wait") }() // ends when release is closed
-	<-began
+	<-seen.first("wait")
 	err := callTask(t.Context(), c, "wait too")
 	require.Equal(t, "Too many tasks are running. Try again when one has finished", peer.AsError(err).Message)
 
