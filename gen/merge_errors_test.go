@@ -29,6 +29,10 @@ var changedForms = map[string]mergeError{
 		member("CallToolResult", "_meta", `{"type": "string"}`),
 		[]string{"2027-03-01#/$defs/CallToolResult/properties/_meta is string", "2026-07-28#/$defs/CallToolResult/properties/_meta"},
 	},
+	"a result type that is an object": {
+		resultTypes(`{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/CallToolResult/properties/resultType is an object", "2026-07-28#/$defs/CallToolResult/properties/resultType"},
+	},
 	"a _meta of another type": {
 		combine(define("OtherMeta", `{"type": "object", "properties": {"z": {"type": "string"}}}`), member("CallToolResult", "_meta", `{"$ref": "#/$defs/OtherMeta"}`)),
 		[]string{futureRevision, "2026-07-28", "#/$defs/CallToolResult", "from *ResultMeta to *OtherMeta", `Change rule for "CallToolResult._meta"`},

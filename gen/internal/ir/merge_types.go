@@ -18,7 +18,7 @@ func (m *merger) mergeStruct(t *mergedType) {
 		occs, required := m.memberOccurrences(t, name)
 		x := fix{extraFix, t.name + "." + name}
 		switch {
-		case name == "_meta" && m.rules.meta(t.name) != nil:
+		case name == "_meta" && m.rules.meta(t.name) != nil, name == "resultType" && !m.all(m.resolved(occs), isTextual):
 			x = fix{} // the runtime reads and writes it
 		case name == "params" && m.any(t.occs, isMessage):
 			x = fix{} // the message has no Extra
@@ -225,7 +225,7 @@ func (m *merger) memberExpr(t *mergedType, f *Field, occs []occurrence) Expr {
 	}
 	if o := m.rules.open(position); o != nil {
 		occs = m.resolved(occs)
-		if !m.all(occs, func(n node) bool { return isText(n) || is[*enumNode](n) }) {
+		if !m.all(occs, isTextual) {
 			return m.conflict(position, occs, "an Open rule requires strings")
 		}
 		x := m.typeFor(o.Name, occs[0].node.pos())

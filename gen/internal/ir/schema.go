@@ -600,6 +600,9 @@ func isText(n node) bool {
 	return ok && slices.Equal(s.kinds, []string{"string"})
 }
 
+// isTextual reports whether a node is any string or an enum.
+func isTextual(n node) bool { return isText(n) || is[*enumNode](n) }
+
 // isOpenObject reports whether a node is an object that may have additional members of
 // any type.
 func isOpenObject(n node) bool {
