@@ -65,6 +65,19 @@ var definitionChanges = []struct {
 		}
 		return nil
 	}},
+	{"another method", func(def, _ string, defs object) edit {
+		if methodOf(def, defs) == "" {
+			return nil
+		}
+		return method(def, "other/method")
+	}},
+	{"methods swapped", func(def, other string, defs object) edit {
+		a, b := methodOf(def, defs), methodOf(other, defs)
+		if a == "" || b == "" {
+			return nil
+		}
+		return combine(method(def, b), method(other, a))
+	}},
 	{"another result", func(def, other string, defs object) edit {
 		properties, _ := defs[def].(object)["properties"].(object)
 		result, _ := properties["result"].(object)
@@ -76,6 +89,15 @@ var definitionChanges = []struct {
 }
 
 func reference(def string) object { return object{"$ref": "#/$defs/" + def} }
+
+// methodOf returns the method of a message, or "" if a definition is no message.
+func methodOf(def string, defs object) string {
+	schema, _ := defs[def].(object)
+	properties, _ := schema["properties"].(object)
+	constant, _ := properties["method"].(object)
+	name, _ := constant["const"].(string)
+	return name
+}
 
 // ofObject returns e if a definition is an object with members, but no message.
 func ofObject(def string, defs object, e edit) edit {

@@ -176,6 +176,47 @@ var joins = map[string]struct {
 		}),
 		"", "errors.go", []string{"UnwrapValue string"},
 	},
+	"a method that changes its name": {
+		method("CallToolRequest", "tools/run"),
+		"CallToolOtherRequest: Its definition in 2027-03-01 is CallToolRequest, whose method changed.",
+		"tools_codec.go", []string{"wire.AppendMessageForm(b, e, MethodCallToolOther, x, wire.Always)", "func (x *CallToolOtherRequest) DecodeParams(d *wire.Decoder) {\n\to := d.Object(callToolOtherRequestMembers)",
+			"if !e.Has(until20260728) {\n\t\treturn e.Lacks(b, \"CallToolRequest\")", "if !e.Has(since20270301) {\n\t\treturn e.Lacks(b, \"CallToolOtherRequest\")"},
+	},
+	"rules for the members of a message whose method changes": {
+		combine(method("CallToolRequest", "tools/run"), method("CompleteRequest", "completion/finish")),
+		"CompleteOtherRequest: Its definition in 2027-03-01 is CompleteRequest, whose method changed.",
+		"completion.go", []string{"type CompleteOtherRequest struct {", "Argument CompletionArgument", "Ref CompletionReference"},
+	},
+	"requests that swap their methods": {
+		combine(method("ListToolsRequest", "prompts/list"), method("ListPromptsRequest", "tools/list")),
+		"ListPromptsRequest: Its definition in 2027-03-01 is ListToolsRequest, whose method changed.",
+		"prompts_codec.go", []string{`{Name: "prompts", In: until20260728, Required: until20260728}`, `{Name: "tools", In: since20270301, Required: since20270301}`},
+	},
+	"requests that swap their methods, and may require input": {
+		combine(method("CallToolRequest", "prompts/get"), method("GetPromptRequest", "tools/call")),
+		"GetPromptResult: It is the definition CallToolResult in 2027-03-01.",
+		"prompts_codec.go", []string{`{Name: "messages", In: until20260728, Required: until20260728}`, `{Name: "content", In: since20270301, Required: since20270301}`},
+	},
+	"a method that another message had": {
+		combine(method("CallToolRequest", "prompts/get"), method("GetPromptRequest", "prompts/fetch")),
+		"GetPromptOtherRequest: Its definition in 2027-03-01 is GetPromptRequest, whose method changed.",
+		"prompts.go", []string{"type GetPromptOtherResult struct {", "func (*GetPromptOtherRequest) NewResult() *GetPromptOtherResult {"},
+	},
+	"notifications that swap their methods": {
+		combine(method("ProgressNotification", "notifications/message"), method("LoggingMessageNotification", "notifications/progress")),
+		"LoggingMessageNotification: Its definition in 2027-03-01 is ProgressNotification, whose method changed.",
+		"logging_codec.go", []string{`{Name: "level", In: until20260728, Required: until20260728}`, `{Name: "progress", In: since20270301, Required: since20270301}`},
+	},
+	"the method of the only message of a union": {
+		combine(method("CancelledNotification", "notifications/stopped"), method("ClientNotification", "notifications/stopped")),
+		"CancelledOtherNotification: Its definition in 2027-03-01 is CancelledNotification, whose method changed.",
+		"methods.go", []string{"{Name: MethodCancelledOther, Notification: true, FromClient: since20270301, FromServer: since20270301}"},
+	},
+	"a message with the name of a renamed one": {
+		combine(renamed("ListToolsRequest", "NewListToolsRequest"), request("ListToolsRequest", "tools/other")),
+		"ListToolsOtherRequest: Its definition in 2027-03-01 is ListToolsRequest, whose method changed.",
+		"common.go", []string{"type NewListToolsRequest = ListToolsRequest"},
+	},
 	"a member named like a method": {
 		member("Tool", "error", `{"type": "string"}`),
 		"Tool.error: Its Go name is ErrorValue, because generated code uses Error.",
@@ -192,6 +233,10 @@ var widened = map[string]struct {
 	"a type that becomes another name of a type": {
 		define("PromptMessage", `{"$ref": "#/$defs/ToolAnnotations"}`),
 		"PromptMessage: It is another name of ToolAnnotations in 2027-03-01.",
+	},
+	"requests of a client and a server that swap their methods": {
+		combine(method("CallToolRequest", "sampling/createMessage"), method("CreateMessageRequest", "tools/call")),
+		"CreateMessageResult: It is the definition CallToolResult in 2027-03-01.",
 	},
 	"an error that becomes another name of a type": {
 		define("UnsupportedProtocolVersionError", `{"$ref": "#/$defs/ToolAnnotations"}`),
@@ -620,6 +665,11 @@ func code(definition, code string) edit {
 		part := defs[definition].(object)["properties"].(object)["error"].(object)["allOf"].([]any)[1].(object)
 		part["properties"].(object)["code"] = parsed(`{"type": "integer", "const": ` + code + `}`)
 	}
+}
+
+// method sets the method of a message.
+func method(definition, name string) edit {
+	return member(definition, "method", `{"type": "string", "const": "`+name+`"}`)
 }
 
 // resultTypes sets the schema of the type of all results.

@@ -78,9 +78,17 @@ var clashingNames = map[string]mergeError{
 // brokenMessages are messages, results and errors that cannot be sent or
 // distinguished.
 var brokenMessages = map[string]mergeError{
-	"a method that changes its name": {
-		member("CallToolRequest", "method", `{"type": "string", "const": "tools/run"}`),
-		[]string{"2027-03-01#/$defs/CallToolRequest/properties/method", "2026-07-28", `"tools/call"`, `"tools/run"`, "its own definition"},
+	"a method that becomes the method of another message": {
+		method("CallToolRequest", "tools/list"),
+		[]string{"2027-03-01#/$defs/CallToolRequest", `"tools/list"`, `"CallToolRequest"`, `"ListToolsRequest"`},
+	},
+	"a method that is different in a union of one message": {
+		method("CancelledNotification", "notifications/stopped"),
+		[]string{"2027-03-01#/$defs/ClientNotification", `the union of messages "ClientNotification" lists no message`},
+	},
+	"a notification with the method of a request": {
+		method("ProgressNotification", "tools/list"),
+		[]string{"2027-03-01#/$defs/ProgressNotification", `"tools/list"`, `"ProgressNotification"`, `"ListToolsRequest"`},
 	},
 	"a method without a name": {
 		request("MuteRequest", ""),

@@ -135,7 +135,14 @@ func sweep(defs object) []*sweepCase {
 			add(kind, def, def, func() edit { return define(def, schema) })
 		}
 		for _, x := range definitionChanges {
-			if other := def + "Other"; !strings.Contains(x.name, "swapped") && x.name != "another result" && x.change(def, other, defs) != nil {
+			other := def + "Other"
+			switch x.name {
+			case "names swapped", "schemas swapped", "another result":
+				continue
+			case "methods swapped":
+				other = nextMessage(def, defs)
+			}
+			if x.change(def, other, defs) != nil {
 				add(x.name, def, def, func() edit { return x.change(def, other, defs) })
 			}
 		}
@@ -151,6 +158,16 @@ func sweep(defs object) []*sweepCase {
 		list = append(list, cases[key])
 	}
 	return list
+}
+
+// nextMessage returns the message of the same class after a definition, or "".
+func nextMessage(def string, defs object) string {
+	for _, other := range slices.Sorted(maps.Keys(defs)) {
+		if other > def && methodOf(other, defs) != "" && class(other, defs[other].(object)) == class(def, defs[def].(object)) {
+			return other
+		}
+	}
+	return ""
 }
 
 // api returns the exported declarations of a package, with their types. A declaration of a newer package may have

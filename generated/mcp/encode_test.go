@@ -73,7 +73,7 @@ func checkDefault(t *testing.T, typeName, fieldName, name, value string) bool {
 			continue
 		}
 		got, there := parse(out).(map[string]any)[name]
-		require.Equal(t, requires(r, typeName, name), there, "%v %s: %s", r, typeName, out)
+		require.Equal(t, requires(r, typ, name), there, "%v %s: %s", r, typeName, out)
 		if there {
 			require.Equal(t, cmp.Or(value, strconv.Quote(r.String())), string(render(got, sorted)), typeName)
 		}
@@ -83,15 +83,10 @@ func checkDefault(t *testing.T, typeName, fieldName, name, value string) bool {
 
 // requires reports whether a revision requires a member of a type. The form of all
 // revisions requires none.
-func requires(r wire.Revision, typeName, name string) bool {
-	if r == (wire.Revision{}) {
-		return false
-	}
-	definition := typeName
-	if typeName == "RequestMeta" {
-		definition = "RequestMetaObject"
-	}
-	return schemas()[r.Index()].resolved[definition].required(name)
+func requires(r wire.Revision, typ reflect.Type, name string) bool {
+	return slices.ContainsFunc(subjects(), func(s *subject) bool {
+		return s.file.revision == r && reflect.TypeOf(s.fresh()) == reflect.PointerTo(typ) && s.shape.required(name)
+	})
 }
 
 func revisions() (list []wire.Revision) {

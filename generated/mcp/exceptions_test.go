@@ -194,7 +194,7 @@ func (r rewriter) drops(s shape, name string, member shape, v any) bool {
 	case "nextCursor":
 		return r.has(nullIsAbsent) && v == nil
 	case "arguments":
-		ofTool := member.isMap() && len(member.other().raw) == 0
+		ofTool := member.isMap() && len(member.other().raw) == 0 && !inExtra(s.file.revision, name)
 		return r.has(nullIsAbsent) && v == nil && ofTool
 	case "io.modelcontextprotocol/serverInfo":
 		return r.has(anyServerInfo) && s.name == "ResultMetaObject"

@@ -244,6 +244,9 @@ func (f *schemaFile) generalResult(name string) string {
 	if !ok || request == "" || f.definition(request+"Request") == nil {
 		return ""
 	}
+	if in, _ := definedIn(goTypes().structs[request+"Request"]); !in.Has(f.revision) {
+		return "" // the request has the method of another one
+	}
 	general := "Result"
 	if f.definition(request+"ResultResponse") != nil {
 		member, _ := f.shape(request + "ResultResponse").member("result")

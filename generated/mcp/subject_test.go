@@ -25,6 +25,14 @@ type subject struct {
 
 func (s *subject) String() string { return fmt.Sprintf("%v %s", s.file.revision, s.definition) }
 
+// goType returns the Go type of the values, or of the message with the params.
+func (s *subject) goType() reflect.Type {
+	if p, ok := s.fresh().(asParams); ok {
+		return reflect.TypeOf(p.Params)
+	}
+	return reflect.TypeOf(s.fresh())
+}
+
 func (s *subject) frame() *wire.Frame { return &wire.Frame{Revision: s.file.revision} }
 
 func (s *subject) decode(data []byte) (wire.Value, error) {

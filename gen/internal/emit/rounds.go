@@ -13,15 +13,10 @@ import (
 //	case *CallToolRequest:
 //		return req.InputResponses, req.RequestState, true
 func (g *generator) rounds(f *jen.File) {
-	if g.find("InputRequiredResult") == nil {
+	if g.find("InputRequiredResult") == nil || g.find("InputResponses") == nil {
 		return
 	}
-	var requests []*ir.Type
-	for _, m := range g.pkg.Methods {
-		if s, ok := m.Type.Shape.(*ir.Struct); ok && m.MultiRound != 0 && member(s, "inputResponses") != nil && member(s, "requestState") != nil {
-			requests = append(requests, m.Type)
-		}
-	}
+	requests := g.requestsWithInput()
 	// cases prints a case for each request. It calls do with two fields of the variable.
 	cases := func(variable string, do func(fields jen.Code) []jen.Code) func(*jen.Group) {
 		return func(d *jen.Group) {
@@ -54,6 +49,21 @@ func (g *generator) rounds(f *jen.File) {
 		})),
 		jen.Return(jen.Nil()),
 	)
+}
+
+// requestsWithInput returns the requests with members for the responses and the state of an InputRequiredResult.
+func (g *generator) requestsWithInput() (list []*ir.Type) {
+	responses, ok := g.find("InputResponses").Shape.(*ir.Alias)
+	for _, m := range g.pkg.Methods {
+		s, _ := m.Type.Shape.(*ir.Struct)
+		if !ok || m.MultiRound == 0 || s == nil {
+			continue
+		}
+		if f := member(s, "inputResponses"); f != nil && f.Type == responses.Of && member(s, "requestState") != nil {
+			list = append(list, m.Type)
+		}
+	}
+	return list
 }
 
 // resultTypes prints a function that returns the type of a result:

@@ -38,7 +38,7 @@ func (s *analyzer) names(types []*mergedType) {
 		clash := other != nil || s.isOlderAlias(t)
 		if isNew := s.rules.own == nil && s.documents[oldest(t.in())].name > s.rules.OrderFrom; clash && (isNew || other != nil && oldest(other.in()) < oldest(t.in())) {
 			s.note(t.name, typeNameJoin, name)
-			t.typ.Name = freeName("", s.suffixed(name, t.occs[0].node), func(name string) bool { return taken[name] != nil })
+			t.typ.Name = freeName("", suffixed(name, t.occs[0].node), func(name string) bool { return taken[name] != nil })
 		} else if other != nil {
 			free := freeName("", t.typ.Name, func(name string) bool { return taken[name] != nil || slices.Contains(s.typeNames(), name) })
 			s.problems.add(t.at, "%q and %q would both have the Go name %q; rename one with a Names rule", t.name, other.name, t.typ.Name).
@@ -59,20 +59,10 @@ func (s *analyzer) typeName(def string) string {
 	for _, other := range s.rules.Taken {
 		if other == def {
 			s.note(def, typeNameJoin, name)
-			name = s.suffixed(name, s.since(def).defs[def])
+			name = suffixed(name, s.since(def).defs[def])
 		}
 	}
 	return name
-}
-
-// suffixed returns a Go name with a suffix for the kind of a node. The name of a message keeps its ending.
-func (s *analyzer) suffixed(name string, n node) string {
-	for _, ending := range []string{"Request", "Notification"} {
-		if base, ok := strings.CutSuffix(name, ending); ok && isMessage(n) {
-			return base + "Other" + ending
-		}
-	}
-	return name + kindName(n)
 }
 
 // isOlderAlias reports whether an older revision than the oldest with the type t has its definition as
@@ -419,6 +409,9 @@ func (s *analyzer) forms() {
 				in[name] = make(map[string]Window)
 			}
 			typeName := s.nameIn(d.bit, name)
+			if s.flattened[name] != "" {
+				typeName = s.paramsOwner(d, name)
+			}
 			if r, ok := d.defs[name].(*refNode); ok && s.types[typeName] != nil && s.rules.messageUnion(name) == nil {
 				typeName = s.nameIn(d.bit, s.target(d.bit, r.def)) // the definition is a type in other revisions
 			}
@@ -444,8 +437,8 @@ func (s *analyzer) form(name, typeName string, in Window) Form {
 		f.Error = s.pkg.Errors[i]
 		return f
 	}
-	if owner := s.flattened[name]; owner != "" {
-		f.Type, f.Params = s.types[owner].typ, true
+	if s.flattened[name] != "" {
+		f.Type, f.Params = s.types[typeName].typ, true
 		return f
 	}
 	if union := s.rules.messageUnion(name); union != nil && union.Direction == Results {

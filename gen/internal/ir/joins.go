@@ -37,6 +37,7 @@ const (
 	restrictedJoin
 	constantJoin
 	aliasJoin
+	methodJoin
 )
 
 // Joins is the table of all kinds of joins. docs/schema.md shows Change and Go. Sentence is in the summary of
@@ -197,6 +198,12 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"the type of the older revisions. Where the name is used, the revision has the other type",
 		"It is another name of %s %s.",
 		"a type that becomes another name of a type",
+	},
+	methodJoin: {
+		"a message has another method in some revisions",
+		"the type of the message with this method, or a type with a suffix such as `OtherRequest`",
+		"Its definition %s is %s, whose method changed.",
+		"a method that changes its name",
 	},
 }
 

@@ -11,7 +11,7 @@ import (
 // and no revision has both. The Go name remains the old one.
 func (m *merger) findRenamed() {
 	m.findRenamedTargets()
-	m.findRenamedMessages()
+	m.findMessages()
 	m.findRenamedErrors()
 	for _, d := range m.documents[1:] {
 		for _, older := range slices.Backward(m.documents[:d.bit]) {
@@ -32,37 +32,69 @@ func (m *merger) findRenamed() {
 	}
 }
 
-// findRenamedMessages finds messages that a newer revision defines under another name, perhaps in
-// addition to the older name. The definitions of one revision must be the same.
-func (m *merger) findRenamedMessages() {
-	names := make(map[string]string) // by method
+// findMessages finds the type of each message, which its method identifies. A newer revision may define a message
+// under another name, perhaps in addition to the older name, if the definitions of one revision are the same. It
+// may also change the method of a definition.
+func (m *merger) findMessages() {
+	types := make(map[string]string)   // by method
+	methods := make(map[string]string) // by type
 	for _, d := range m.documents {
-		var added []string
+		defined := make(map[string][]string) // by method
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 			if o, ok := d.defs[name].(*objectNode); ok && o.message && m.rules.messageUnion(name) == nil && m.rules.framing(name) == nil {
-				added = append(added, name)
+				defined[wireName(o)] = append(defined[wireName(o)], name)
 			}
 		}
-		for _, name := range added {
-			o := d.defs[name].(*objectNode)
-			old := m.rules.currentName(names[wireName(o)])
-			switch {
-			case old == "" || old == m.rules.currentName(name):
-			case m.decided(old, name, d.bit) || d.defs[old] != nil && !equalNodes(d.defs[old], o):
-			default:
-				m.rules.renamed[name] = old
-				m.renameResult(d, strings.TrimSuffix(old, "Request")+"Result", strings.TrimSuffix(name, "Request")+"Result")
+		for _, method := range slices.Sorted(maps.Keys(defined)) {
+			for _, name := range defined[method] {
+				own, old := m.rules.currentName(name), m.rules.currentName(types[method])
+				if strings.HasSuffix(name, "Notification") != strings.HasSuffix(old, "Notification") {
+					old = "" // one of them has a result
+				}
+				if was := methods[own]; was != "" && was != method {
+					m.changeMethod(d, name, old, len(defined[method]) == 1, methods)
+				} else if old != "" && old != own && !m.decided(old, name, d.bit) && m.isFree(d, old, name) {
+					m.rules.renamed[name] = old
+					m.renameResult(d, strings.TrimSuffix(old, "Request")+"Result", strings.TrimSuffix(name, "Request")+"Result")
+				}
 			}
 		}
-		for _, name := range added {
-			if method := wireName(d.defs[name].(*objectNode)); names[method] == "" {
-				names[method] = name
+		for method, names := range defined {
+			for _, name := range names {
+				t := m.nameIn(d.bit, name)
+				if methods[t] == "" {
+					methods[t] = method
+				}
+				if types[method] == "" {
+					types[method] = t
+				}
 			}
 		}
 	}
 }
 
-// renameResult is like findRenamedMessages for the result of a renamed request.
+// isFree reports whether the definition old of a revision is missing, is another message, or is the same as the
+// definition name.
+func (m *merger) isFree(d *document, old, name string) bool {
+	o, message := d.defs[old].(*objectNode)
+	return d.defs[old] == nil || equalNodes(d.defs[old], d.defs[name]) ||
+		message && o.message && wireName(o) != wireName(d.defs[name].(*objectNode))
+}
+
+// changeMethod sets the type of a definition whose method is different from the method in older revisions: the
+// type old with the method, or a new type if there is none or the revision has several definitions with the method.
+func (m *merger) changeMethod(d *document, name, old string, alone bool, methods map[string]string) {
+	if old == "" || !alone {
+		old = m.rules.currentName(name)
+		for methods[old] != "" || m.since(old).bit <= d.bit && m.defined(old) {
+			old = suffixed(old, d.defs[name])
+		}
+		m.rules.origins[old] = m.rules.currentName(name)
+	}
+	m.named[inRevision{name, d.bit}] = old
+}
+
+// renameResult is like findMessages for the result of a renamed request.
 func (m *merger) renameResult(d *document, old, name string) {
 	if d.defs[name] != nil && !m.decided(old, name, d.bit) && (d.defs[old] == nil || equalNodes(d.defs[old], d.defs[name])) {
 		m.rules.renamed[name] = old
@@ -180,7 +212,7 @@ func (m *merger) findRenamedTargets() {
 	}
 }
 
-// findRenamedErrors is like findRenamedMessages for errors with one code.
+// findRenamedErrors is like findMessages for errors with one code.
 func (m *merger) findRenamedErrors() {
 	names := make(map[int]string) // by code
 	for _, d := range m.documents {
@@ -236,6 +268,7 @@ func renamedRefs(a, b node, found map[string][]string) {
 func (m *merger) findResults() {
 	own := make(map[string]string) // by request
 	for _, d := range m.documents {
+		added := make(map[string]string)
 		for _, def := range slices.Sorted(maps.Keys(d.defs)) {
 			o, message := d.defs[def].(*objectNode)
 			if !message || !o.message || !strings.HasSuffix(def, "Request") {
@@ -245,7 +278,7 @@ func (m *merger) findResults() {
 			if len(names) != 1 {
 				continue
 			}
-			request, name := m.rules.currentName(def), names[0]
+			request, name := m.nameIn(d.bit, def), names[0]
 			was := own[request]
 			if d.defs[name] == nil {
 				name = "Result"
@@ -253,16 +286,19 @@ func (m *merger) findResults() {
 			general, ok := d.defs[m.target(d.bit, name)].(*objectNode)
 			switch {
 			case was == "" && name != "Result" && d.defs[name] != nil:
-				own[request] = m.rules.currentName(name)
-			case was == "" || m.rules.currentName(name) == was || m.renameResultTo(d, was, name):
+				added[request] = name
+			case was == "" || m.nameIn(d.bit, name) == was || m.renameResultTo(d, was, name) || m.moveResult(d, def, was, name):
 			case ok && !(rounds && name != "Result") && m.defined(was) && is[*objectNode](m.since(was).defs[was]):
 				m.late = append(m.late, func() {
 					m.add(m.types[was], d.bit, inlineMeta(d, general))
 					m.note(was, generalJoin, name, m.in(1<<d.bit))
 				})
 				m.general[inRevision{request, d.bit}] = was
-				m.displaced[inRevision{was, d.bit}] = d.defs[was] != nil
+				m.displace(d, was, was)
 			}
+		}
+		for request, name := range added {
+			own[request] = m.nameIn(d.bit, name)
 		}
 	}
 }
@@ -274,10 +310,39 @@ func (m *merger) renameResultTo(d *document, was, name string) bool {
 		return false
 	}
 	if own := d.defs[was]; own != nil && !equalNodes(own, d.defs[name]) {
-		m.displaced[inRevision{was, d.bit}] = true
+		m.displace(d, was, was)
 	}
 	m.rules.renamed[name] = was
 	return true
+}
+
+// moveResult gives the result of a request the type was, if the request has the method of another request in a
+// revision, whose result has this type. It reports whether it did.
+func (m *merger) moveResult(d *document, def, was, name string) bool {
+	if m.named[inRevision{def, d.bit}] == "" || name == "Result" || !is[*objectNode](d.defs[name]) {
+		return false
+	}
+	for other := range d.defs {
+		if isMessage(d.defs[other]) && other != def {
+			if names, _ := m.results(d, other); slices.Contains(names, name) {
+				return false // its type cannot have two names
+			}
+		}
+	}
+	for other := range d.defs {
+		if m.nameIn(d.bit, other) == was {
+			m.displace(d, other, was)
+		}
+	}
+	m.named[inRevision{name, d.bit}] = was
+	return true
+}
+
+// displace gives a definition of a revision, if there is one, another type than the type with the given name.
+func (m *merger) displace(d *document, def, name string) {
+	if x := (inRevision{def, d.bit}); d.defs[def] != nil && m.named[x] == "" {
+		m.named[x] = suffixed(name, d.defs[def])
+	}
 }
 
 // inlineMeta returns an object whose "_meta" is no reference, so that it is not the metadata of

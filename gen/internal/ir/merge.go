@@ -11,7 +11,7 @@ import (
 func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problemList) *merger {
 	m := &merger{documents: documents, rules: rules, problems: problems, fixes: fixes,
 		types: make(map[string]*mergedType), flattened: make(map[string]string), sent: make(map[string]Window), errors: make(map[string][]occurrence),
-		general: make(map[inRevision]string), displaced: make(map[inRevision]bool)}
+		general: make(map[inRevision]string), named: make(map[inRevision]string)}
 	m.findRenamed()
 	m.findResults()
 	m.findParams()
@@ -65,9 +65,9 @@ func (m *merger) findParams() {
 						list[o.paramsDef] = make(map[string]bool)
 					}
 				}
-				users[o.paramsDef][m.rules.currentName(name)] = true
+				users[o.paramsDef][m.nameIn(d.bit, name)] = true
 				if d.bit < len(m.documents)-1 {
-					before[o.paramsDef][m.rules.currentName(name)] = true
+					before[o.paramsDef][m.nameIn(d.bit, name)] = true
 				}
 			}
 			if _, ok := n.(*unionNode); ok {
@@ -85,6 +85,19 @@ func (m *merger) findParams() {
 			}
 		}
 	}
+}
+
+// paramsOwner returns the message of which the params of a revision are a part.
+func (m *merger) paramsOwner(d *document, params string) (owner string) {
+	owner = m.flattened[params]
+	for _, name := range slices.Sorted(maps.Keys(d.defs)) {
+		if o, ok := d.defs[name].(*objectNode); ok && o.message && o.paramsDef == params && m.rules.messageUnion(name) == nil {
+			if owner = m.nameIn(d.bit, name); owner == m.flattened[params] {
+				break
+			}
+		}
+	}
+	return owner
 }
 
 // isReferred reports whether the newest revision refers to a definition, except as the params of a
@@ -140,7 +153,7 @@ func (m *merger) flattenParams() {
 		for _, d := range m.documents {
 			for _, name := range slices.Sorted(maps.Keys(d.defs)) {
 				if o, ok := d.defs[name].(*objectNode); ok && o.params != nil {
-					f(name, o)
+					f(m.nameIn(d.bit, name), o)
 				}
 			}
 		}
@@ -166,7 +179,7 @@ func (m *merger) findSentMessages() {
 		for union, names := range byUnion {
 			if r := m.rules.messageUnion(union); r.Direction != Results && r.Direction != EmbeddedRequests {
 				for _, name := range names {
-					m.sent[m.rules.currentName(name)] |= 1 << d.bit
+					m.sent[m.nameIn(d.bit, name)] |= 1 << d.bit
 				}
 			}
 		}
@@ -221,7 +234,11 @@ func (m *merger) addDefinition(d *document, def string, n node) {
 		n = &objectNode{at: at(n.pos())}
 	}
 	if name = m.nameIn(d.bit, name); name != m.rules.currentName(def) {
-		m.note(name, splitJoin, def, m.in(1<<d.bit))
+		if isMessage(n) {
+			m.note(name, methodJoin, m.in(1<<d.bit), def)
+		} else {
+			m.note(name, splitJoin, def, m.in(1<<d.bit))
+		}
 	}
 	if code, data := errorOf(n); code != 0 {
 		m.errors[name] = append(m.errors[name], occurrence{d.bit, n})
@@ -397,7 +414,7 @@ func (m *merger) unionsOf(method string) (unions []string) {
 }
 
 // messagesIn returns the names of the messages in a union of messages. A union with a
-// single member is in the schema as that member itself.
+// single member is in the schema as that member itself, with the same method and params.
 func (m *merger) messagesIn(d *document, union string) []string {
 	switch n := d.defs[union].(type) {
 	case *unionNode:
@@ -412,7 +429,7 @@ func (m *merger) messagesIn(d *document, union string) []string {
 		return m.messagesFor(d, n)
 	case *objectNode:
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
-			if o, ok := d.defs[name].(*objectNode); ok && name != union && o.message && n.message && wireName(o) == wireName(n) {
+			if o, ok := d.defs[name].(*objectNode); ok && name != union && o.message && n.message && wireName(o) == wireName(n) && equalParams(o.params, n.params) {
 				return []string{name}
 			}
 		}

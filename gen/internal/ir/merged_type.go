@@ -50,7 +50,7 @@ type merger struct {
 	sent      map[string]Window       // the revisions in which a message is sent on its own
 	errors    map[string][]occurrence // error definitions
 	general   map[inRevision]string   // the types of the results of requests that a revision defines differently
-	displaced map[inRevision]bool     // the definitions in whose place a request has another result
+	named     map[inRevision]string   // the types of definitions that a revision uses differently
 	late      []func()                // add the general results
 	joins     []Join                  // without those of former passes
 	changed   bool                    // the current pass added a type or an occurrence
@@ -241,14 +241,25 @@ func (m *merger) target(bit int, def string) string {
 
 // nameIn returns the name of the type of a definition in a revision.
 func (m *merger) nameIn(bit int, def string) string {
+	if name := m.named[inRevision{def, bit}]; name != "" {
+		return name
+	}
 	name := m.rules.currentName(def)
-	if m.fixes[fix{splitFix, name}].Has(bit) || m.displaced[inRevision{def, bit}] {
-		if base, result := strings.CutSuffix(name, "Result"); result && isObject(m.documents[bit].defs[def]) {
-			return base + "OtherResult" // the ending has a meaning
-		}
-		return name + kindName(m.documents[bit].defs[def])
+	if m.fixes[fix{splitFix, name}].Has(bit) {
+		return suffixed(name, m.documents[bit].defs[def])
 	}
 	return name
+}
+
+// suffixed returns the name of a type that has the name of another type, with a suffix for the kind of its node.
+// The name of a message or a result keeps its ending.
+func suffixed(name string, n node) string {
+	for _, ending := range []string{"Request", "Notification", "Result"} {
+		if base, ok := strings.CutSuffix(name, ending); ok && (isMessage(n) || ending == "Result" && isObject(n)) {
+			return base + "Other" + ending
+		}
+	}
+	return name + kindName(n)
 }
 
 // kindName returns the suffix of the name of a type that has the name of another type.

@@ -37,7 +37,7 @@ func (s *analyzer) methods() {
 
 // method adds a message of one revision's message union.
 func (s *analyzer) method(byWire map[string]*Method, d *document, def string, dir Direction) {
-	t := s.types[s.rules.currentName(def)]
+	t := s.types[s.nameIn(d.bit, def)]
 	o, ok := d.defs[def].(*objectNode)
 	if t == nil || !ok || !o.message {
 		s.problems.add(d.defs[def].pos(), "%q is listed as a message but has no method", def).
@@ -64,10 +64,14 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 	if m.Type != t.typ {
 		r := s.problems.add(o.pos(), "the method %q is defined by both %q and, since %s, %q; write a Renamed rule if the definition was renamed",
 			wire, def, s.documents[oldest(m.Type.In)].name, m.Type.Name)
-		if d.defs[m.Type.def] == nil {
+		if older := s.documents[max(d.bit-1, 0)]; older.defs[def] != nil {
+			r.Choose(fmt.Sprintf("The definition of %s is the definition of %s.", def, older.name), Edit{In: d.name, At: "/$defs/" + escape(def), From: older.name})
+		}
+		if d.defs[m.Type.def] == nil && s.defined(m.Type.def) {
 			r.Choose("The definition was renamed, and the Go type keeps its name.", Renaming{Old: m.Type.def, New: def}, Name{At: def, Go: m.Type.Name})
 		}
 		s.removal(r, d, def)
+		return
 	}
 	switch bit := Window(1) << d.bit; dir {
 	case ClientRequests, ClientNotifications:
@@ -124,7 +128,7 @@ func (s *analyzer) result(m *Method, d *document, def string) {
 	if rounds {
 		m.MultiRound |= 1 << d.bit
 	}
-	t := s.types[s.general[inRevision{s.rules.currentName(def), d.bit}]]
+	t := s.types[s.general[inRevision{s.nameIn(d.bit, def), d.bit}]]
 	if len(names) > 1 && t == nil {
 		names = s.mainResult(m, d, def, names)
 	}
@@ -170,7 +174,7 @@ func (s *analyzer) result(m *Method, d *document, def string) {
 // others have no part in the method, as the results of tasks in 2025-11-25.
 func (s *analyzer) mainResult(m *Method, d *document, def string, names []string) []string {
 	for i, name := range names {
-		t := s.types[s.rules.currentName(name)]
+		t := s.types[s.nameIn(d.bit, name)]
 		if t == nil || m.Result != t.typ && (m.Result != nil || name != strings.TrimSuffix(def, "Request")+"Result") {
 			continue
 		}
@@ -226,7 +230,7 @@ func (s *analyzer) markInputRequired() {
 	for _, m := range s.pkg.Methods {
 		if m.MultiRound != 0 && ask != nil {
 			st := m.Result.Shape.(*Struct)
-			st.InputRequired, st.InputRequiredType = m.MultiRound, ask.typ
+			st.InputRequired, st.InputRequiredType = st.InputRequired|m.MultiRound, ask.typ
 		}
 	}
 }

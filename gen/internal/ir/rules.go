@@ -242,6 +242,9 @@ type ruleSet struct {
 	used     map[any]bool
 	renamed  map[string]string // the older names of definitions that no rule renames
 	complete bool              // all revisions that the rules cover are present
+	// origins has the definitions of types for messages whose method changes. The rules for the members of
+	// a definition are also for the members of these types.
+	origins map[string]string
 	// own has the definitions of an extension, with the union of messages of each message,
 	// or "". It is nil for the protocol.
 	own map[string]string
@@ -250,7 +253,7 @@ type ruleSet struct {
 }
 
 func newRuleSet(r *Rules) *ruleSet {
-	return &ruleSet{Rules: r, used: make(map[any]bool), renamed: make(map[string]string)}
+	return &ruleSet{Rules: r, used: make(map[any]bool), renamed: make(map[string]string), origins: make(map[string]string)}
 }
 
 // use records that the rule at a pointer had an effect.
@@ -289,6 +292,9 @@ func find[R any](s *ruleSet, list []R, position string, at func(*R) string) *R {
 		case strings.HasPrefix(p, "*.") && strings.HasSuffix(position, p[1:]) && wild == nil:
 			wild = &list[i]
 		}
+	}
+	if owner, member, ok := strings.Cut(position, "."); ok && s.origins[owner] != "" {
+		return find(s, list, s.origins[owner]+"."+member, at)
 	}
 	if wild != nil {
 		s.use(wild)
