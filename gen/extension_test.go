@@ -491,6 +491,7 @@ func TestRestrictionsOfExtension(t *testing.T) {
 	for member, want := range map[string]string{
 		`{"type": "string", "pattern": "^a"}`:                                                                                                            "d.Check(wire.Always, checkWeatherCapabilityUnits)",
 		`{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["b"]}`:                                                                 `Required: true`,
+		`{"type": "string", "oneOf": [{"minLength": 3}, {"pattern": "^a"}]}`:                                                                             `OneOf: []*wire.Schema{`,
 		`{"type": "object", "propertyNames": {"enum": ["a"]}, "additionalProperties": {}}`:                                                               `Names: &wire.Schema{`,
 		`{"type": "array", "items": {"type": "string"}, "prefixItems": [{"$ref": "#/$defs/Units"}]}`:                                                     `d.Enum(unitsEnum)`,
 		`{"allOf": [{"type": "object"}, {"anyOf": [` + needs("height", "number") + needs("title", "string") + `]}]}`:                                     `if !(x.Height != nil) && !(x.Title != "" || wire.IsZeroIn(x.Extra, "title", ` + "`\"\"`)) {",

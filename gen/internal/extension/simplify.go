@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpwright/mcp/gen/internal/load"
 )
 
 type object = map[string]any
@@ -93,7 +95,7 @@ func (s *simplifier) schema(at string, v any) any {
 			delete(x, name)
 		}
 	}
-	if list, ok := x["oneOf"].([]any); ok && x["anyOf"] == nil {
+	if list, ok := x["oneOf"].([]any); ok && x["anyOf"] == nil && load.AreDifferent(list, nil) {
 		delete(x, "oneOf")
 		x["anyOf"] = list
 	}

@@ -11,6 +11,7 @@ import (
 // applies to their type.
 type separator struct {
 	restrictions map[string]any // by JSON pointer
+	defs         map[string]any // all definitions
 	newer        bool           // the dialect is newer than draft 7
 }
 
@@ -19,7 +20,7 @@ type separator struct {
 func separate(tree any) (shapes any, restrictions map[string]any) {
 	root := maps.Clone(tree.(map[string]any))
 	keyword, defs := definitions(tree)
-	s := &separator{make(map[string]any), root["$schema"] == dialects[1]}
+	s := &separator{make(map[string]any), defs, root["$schema"] == dialects[1]}
 	copied := make(map[string]any)
 	for _, name := range sorted(defs) {
 		copied[name] = s.shape(child("/$defs", name), defs[name])
@@ -131,33 +132,58 @@ func (s *separator) shapeOfAny(at, key string, all map[string]any) any {
 	list, _ := all[key].([]any)
 	shapes, restricted := s.list(at, "anyOf", list, func(string, string) bool { return true })
 	others := without(all, key)
-	if len(restricted) > 0 || key == "oneOf" && !areDifferent(list) {
+	if len(restricted) > 0 || key == "oneOf" && !AreDifferent(list, s.defs) {
 		others[key] = list
 	}
 	s.restrict(at, others)
 	return map[string]any{"anyOf": shapes}
 }
 
-// areDifferent reports whether no value is valid in two of the schemas, because they have different
-// constants or types.
-func areDifferent(list []any) bool {
-	for _, key := range []string{"const", "type"} {
-		seen := make(map[string]bool)
-		for _, v := range list {
-			object, _ := v.(map[string]any)
-			text := string(format(object[key]))
-			if key == "type" {
-				text = strings.Replace(text, "integer", "number", 1)
-			}
-			if _, one := object[key].([]any); object[key] != nil && !one {
-				seen[text] = true
-			}
+// AreDifferent reports whether no value is valid in two of the schemas, because they have different
+// constants or types, or require a member with different constants. Defs has the definitions that they
+// may refer to; other references are not followed.
+func AreDifferent(list []any, defs map[string]any) bool {
+	list = slices.Clone(list)
+	names := make(map[string]any)
+	for i, v := range list {
+		object, _ := v.(map[string]any)
+		if ref, ok := object["$ref"].(string); ok {
+			object, _ = defs[ref[strings.LastIndexByte(ref, '/')+1:]].(map[string]any)
+			list[i] = object
 		}
-		if len(seen) == len(list) {
-			return true
-		}
+		props, _ := object["properties"].(map[string]any)
+		maps.Copy(names, props)
 	}
-	return false
+	return haveDifferent(list, "const") || haveDifferent(list, "type") ||
+		slices.ContainsFunc(sorted(names), func(name string) bool {
+			return haveDifferent(list, "properties", name, "const") && allRequire(list, name)
+		})
+}
+
+// haveDifferent reports whether each schema has another value at a path. Numbers include integers.
+func haveDifferent(list []any, path ...string) bool {
+	seen := make(map[string]bool)
+	for _, v := range list {
+		value, ok := ValueAt(v, path)
+		if _, several := value.([]any); !ok || several && path[0] == "type" {
+			return false
+		}
+		text := string(format(value))
+		if path[0] == "type" {
+			text = strings.Replace(text, "integer", "number", 1)
+		}
+		seen[text] = true
+	}
+	return len(seen) == len(list)
+}
+
+// allRequire reports whether each schema is an object that requires a member.
+func allRequire(list []any, name string) bool {
+	return !slices.ContainsFunc(list, func(v any) bool {
+		object, _ := v.(map[string]any)
+		required, _ := object["required"].([]any)
+		return object["type"] != "object" || !slices.Contains(required, any(name))
+	})
 }
 
 // list returns the shapes of schemas. It also returns the schemas with restrictions at the pointers that

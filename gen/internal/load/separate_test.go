@@ -29,7 +29,11 @@ func TestSeparate(t *testing.T) {
 		"elements":            {`{"type": "array", "items": {"type": "string", "minLength": 1}}`, `{"type": "array", "items": {"type": "string"}}`, map[string]string{"/items": `{"minLength": 1}`}},
 		"first elements":      {`{"type": "array", "prefixItems": [{}], "items": {"type": "string"}}`, `{"type": "array"}`, map[string]string{"": `{"prefixItems": [{}], "items": {"type": "string"}}`}},
 		"an alternative":      {`{"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}`, `{"anyOf": [{"type": "string"}, {"type": "null"}]}`, map[string]string{"": `{"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}`}},
-		"one of":              {`{"oneOf": [{"$ref": "#/$defs/B"}, {"type": "string"}]}`, `{"anyOf": [{"$ref": "#/$defs/B"}, {"type": "string"}]}`, map[string]string{"": `{"oneOf": [{"$ref": "#/$defs/B"}, {"type": "string"}]}`}},
+		"one of":              {`{"oneOf": [{"$ref": "#/$defs/B"}, {"type": "object", "required": ["c"]}]}`, `{"anyOf": [{"$ref": "#/$defs/B"}, {"type": "object"}]}`, map[string]string{"": `{"oneOf": [{"$ref": "#/$defs/B"}, {"type": "object", "required": ["c"]}]}`}},
+		"one of references":   {`{"oneOf": [{"$ref": "#/$defs/B"}, {"type": "string"}]}`, `{"anyOf": [{"$ref": "#/$defs/B"}, {"type": "string"}]}`, nil},
+		"one of kinds":        {`{"oneOf": [` + withKind("a", "kind") + `, ` + withKind("b", "kind") + `]}`, `{"anyOf": [` + withKind("a", "kind") + `, ` + withKind("b", "kind") + `]}`, nil},
+		"one of equal kinds":  {`{"oneOf": [` + withKind("a", "kind") + `, ` + withKind("a", "kind") + `]}`, `{"anyOf": [` + withKind("a", "kind") + `, ` + withKind("a", "kind") + `]}`, map[string]string{"": `{"oneOf": [` + withKind("a", "kind") + `, ` + withKind("a", "kind") + `]}`}},
+		"one of absent kinds": {`{"oneOf": [` + withKind("a", "name") + `, ` + withKind("b", "name") + `]}`, `{"anyOf": [` + withKind("a", "name") + `, ` + withKind("b", "name") + `]}`, map[string]string{"": `{"oneOf": [` + withKind("a", "name") + `, ` + withKind("b", "name") + `]}`}},
 		"one of constants":    {`{"oneOf": [{"const": "a"}, {"const": "b"}]}`, `{"anyOf": [{"const": "a"}, {"const": "b"}]}`, nil},
 		"one of equal values": {`{"oneOf": [{"const": "a"}, {"const": "a"}]}`, `{"anyOf": [{"const": "a"}, {"const": "a"}]}`, map[string]string{"": `{"oneOf": [{"const": "a"}, {"const": "a"}]}`}},
 		"one of types":        {`{"oneOf": [{"type": "string"}, {"type": "null"}]}`, `{"anyOf": [{"type": "string"}, {"type": "null"}]}`, nil},
@@ -60,6 +64,11 @@ func TestSeparate(t *testing.T) {
 			require.Equal(t, want, restrictions)
 		})
 	}
+}
+
+// withKind returns an object with a constant member "kind" that requires a member.
+func withKind(value, required string) string {
+	return `{"type": "object", "required": ["` + required + `"], "properties": {"kind": {"const": "` + value + `"}, "name": {"type": "string"}}}`
 }
 
 // Draft 7 ignores keywords next to a reference, and has fewer of them.
