@@ -116,26 +116,32 @@ func (m *merger) anyJSON(r *refusal.Refusal, def string) {
 	r.Choose("A value is json.RawMessage, and the codec does not check it.", Builtin{At: def, Kind: Raw})
 }
 
-// unlisted returns rules that remove a definition of a revision and its place in unions.
-func (m *merger) unlisted(d *document, def string, remove bool) (rules []any) {
+// unlisted returns rules that remove a definition of a revision from unions of messages. The alternative may
+// be another name of the definition, or a union that has it.
+func (m *merger) unlisted(d *document, def string) []any {
+	return m.alternatives(d, func(union string, r *refNode) bool {
+		return m.rules.messageUnion(union) != nil && slices.Contains(m.messagesFor(d, r), def)
+	})
+}
+
+// alternatives returns rules that remove the alternatives of unions for which remove returns true.
+func (m *merger) alternatives(d *document, remove func(union string, r *refNode) bool) (rules []any) {
 	for _, union := range slices.Sorted(maps.Keys(d.defs)) {
 		u, ok := d.defs[union].(*unionNode)
 		if !ok {
 			continue
 		}
 		for _, n := range u.alternatives {
-			if r, ok := n.(*refNode); ok && r.def == def {
+			if r, ok := n.(*refNode); ok && remove(union, r) {
 				rules = append(rules, edit(n.pos()))
 			}
 		}
-	}
-	if remove {
-		rules = append(rules, Edit{In: d.name, At: "/$defs/" + escape(def)})
 	}
 	return rules
 }
 
 // removal adds the choice that a revision has no such definition.
 func (m *merger) removal(r *refusal.Refusal, d *document, def string) {
-	r.Choose("The compiler ignores the definition in "+d.name+".", m.unlisted(d, def, true)...)
+	rules := m.alternatives(d, func(_ string, r *refNode) bool { return r.def == def })
+	r.Choose("The compiler ignores the definition in "+d.name+".", append(rules, Edit{In: d.name, At: "/$defs/" + escape(def)})...)
 }

@@ -41,7 +41,7 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 	o, ok := d.defs[def].(*objectNode)
 	if t == nil || !ok || !o.message {
 		s.problems.add(d.defs[def].pos(), "%q is listed as a message but has no method", def).
-			Choose("It is not in the union of messages, and has a Go type only if others refer to it.", s.unlisted(d, def, false)...)
+			Choose("It is not in the union of messages, and has a Go type only if others refer to it.", s.unlisted(d, def)...)
 		return
 	}
 	wire := wireName(o)
@@ -94,7 +94,7 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 // rounds reports whether the response may be an InputRequiredResult.
 func (m *merger) results(d *document, def string) (names []string, rounds bool) {
 	base := strings.TrimSuffix(def, "Request")
-	if older := strings.TrimSuffix(m.rules.currentName(def), "Request"); d.defs[base+"ResultResponse"] == nil && d.defs[base+"Result"] == nil {
+	if older := strings.TrimSuffix(m.rules.olderName(def), "Request"); d.defs[base+"ResultResponse"] == nil && d.defs[base+"Result"] == nil {
 		base = older // its name has no result
 	}
 	o, ok := d.defs[base+"ResultResponse"].(*objectNode)

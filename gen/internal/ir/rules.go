@@ -342,6 +342,14 @@ func (s *ruleSet) currentName(def string) string {
 	return def
 }
 
+// olderName returns the name of a definition in older revisions.
+func (s *ruleSet) olderName(def string) string {
+	if r := find(s, s.Renamed, def, func(r *Renaming) string { return r.New }); r != nil {
+		return r.Old
+	}
+	return s.currentName(def)
+}
+
 // shapeName returns the Go name that a rule sets for a definition or an inline type.
 func (s *ruleSet) shapeName(position string) (string, bool) {
 	if r := find(s, s.Names, position, func(r *Name) string { return r.At }); r != nil {
