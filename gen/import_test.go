@@ -273,6 +273,6 @@ func TestImportPrintsDefaultsOfReferences(t *testing.T) {
 }
 
 func TestImportPrintsMergeErrors(t *testing.T) {
-	out := importWithHints(t, member("TextContent", "type", `{"type": "integer", "const": 7}`))
-	require.Contains(t, out, "2027-03-01.json: written\nthe schemas do not compile:\nmerge: 2027-03-01#/$defs/TextContent/properties/type: ")
+	out := importWithHints(t, member("CallToolResult", "_meta", `{"type": "string"}`))
+	require.Contains(t, out, "2027-03-01.json: written\nthe schemas do not compile:\nmerge: 2027-03-01#/$defs/CallToolResult/properties/_meta: ")
 }

@@ -81,7 +81,7 @@ var joins = map[string]struct {
 		"common_codec.go", []string{
 			"x.Extra = o.Constant(x.Extra, textContentConstantType)", "b = e.Constant(b, x.Extra, textContentConstantType)",
 			"case \"text\":\n\t\tif d.Has(until20260728) {\n\t\t\tv = new(TextContent)\n\t\t}\n\tcase \"prose\":\n\t\tif d.Has(since20270301) {\n\t\t\tv = new(TextContent)",
-			`List: []wire.EnumValue{{Name: "text", In: until20260728}, {Name: "prose", In: since20270301}}}, Closed: wire.Always, Required: wire.Always}`},
+			`List: []wire.EnumValue{{Name: ` + "`\"text\"`" + `, In: until20260728}, {Name: ` + "`\"prose\"`" + `, In: since20270301}}}, Closed: wire.Always, Required: wire.Always}`},
 	},
 	"a constant with a second value": {
 		member("ElicitRequestFormParams", "mode", `{"type": "string", "enum": ["form", "page"]}`),
@@ -92,6 +92,43 @@ var joins = map[string]struct {
 		combine(member("TextContent", "type", `{"type": "string", "const": "image"}`), member("ImageContent", "type", `{"type": "string", "const": "text"}`)),
 		`ImageContent: The member "type" is the constant "text" in 2027-03-01.`,
 		"common_codec.go", []string{"case d.Has(since20270301):\n\t\t\tv = new(ImageContent)", "case d.Has(since20270301):\n\t\t\tv = new(TextContent)"},
+	},
+	"a constant that becomes a number": {
+		combine(member("TextContent", "type", `{"type": "integer", "const": 7}`), member("ElicitRequestFormParams", "mode", `{"const": true}`)),
+		`TextContent: The member "type" is the constant 7 in 2027-03-01.`,
+		"common_codec.go", []string{
+			`switch d.DiscriminatorOf("ContentBlock", "type", false, ` + "`7`, `\"image\"`",
+			"\tcase `7`:\n\t\tv = new(TextContent)",
+			"List: []wire.EnumValue{{Name: `\"text\"`, In: until20260728}, {Name: `7`, In: since20270301}}}"},
+	},
+	"a union by another member": {
+		renamedKinds,
+		`ContentBlock: Its types are distinguished in 2027-03-01 by the member "kind".`,
+		"common_codec.go", []string{
+			`switch d.Discriminator("ContentBlock", "kind", false) {` + "\n\tcase \"text\":\n\t\tv = new(TextContent)",
+			"return wire.InRevisions(d, since20270301, decodeContentBlockUntil20260728, decodeContentBlockSince20270301)"},
+	},
+	"a union whose types have no constants": {
+		func(defs object) {
+			for _, def := range []string{"PromptReference", "ResourceTemplateReference"} {
+				delete(defs[def].(object)["properties"].(object), "type")
+				notRequired(def, "type")(defs)
+			}
+		},
+		`CompletionReference: Its types are distinguished in 2027-03-01 by other members than in older revisions.`,
+		"completion_codec.go", []string{"switch {\n\tcase d.Probe(\"name\"):\n\t\tv = new(PromptReference)"},
+	},
+	"an object in place of a union of objects": {
+		func(defs object) { defs["ContentBlock"] = clone(defs["TextContent"]) },
+		"ContentBlock: It is always TextContent in 2027-03-01.",
+		"common_codec.go", []string{
+			"func decodeContentBlockSince20270301(d *wire.Decoder) ContentBlock {\n\tv := new(TextContent)\n\tv.DecodeJSON(d)",
+			"case *ImageContent:\n\t\tif !e.Has(until20260728) {"},
+	},
+	"another object in place of a union": {
+		define("ContentBlock", `{"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}, "text": {"type": "string"}}}`),
+		"CallToolResult.content: It is raw JSON in Extra in 2027-03-01: an array.",
+		"tools.go", nil,
 	},
 	"a constant in the params of a message": {
 		func(defs object) {
@@ -681,6 +718,16 @@ func resultTypes(schema string) edit {
 				properties["resultType"] = parsed(schema)
 			}
 		}
+	}
+}
+
+// renamedKinds renames the constant member of all types of content.
+func renamedKinds(defs object) {
+	for _, def := range []string{"TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource", "ToolUseContent", "ToolResultContent"} {
+		properties := defs[def].(object)["properties"].(object)
+		properties["kind"] = properties["type"]
+		delete(properties, "type")
+		combine(notRequired(def, "type"), alsoRequired(def, "kind"))(defs)
 	}
 }
 

@@ -65,8 +65,9 @@ var objectChanges = map[string]func(def, name string) edit{
 	"a member as a union": func(def, name string) edit {
 		return member(def, name, `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}, {"type": "null"}]}`)
 	},
-	"a member with a constant": func(def, name string) edit { return member(def, name, `{"type": "string", "const": "other/constant"}`) },
-	"a closed object":          func(def, _ string) edit { return closed(def) },
+	"a member with a constant":        func(def, name string) edit { return member(def, name, `{"type": "string", "const": "other/constant"}`) },
+	"a member with a constant number": func(def, name string) edit { return member(def, name, `{"type": "integer", "const": 7}`) },
+	"a closed object":                 func(def, _ string) edit { return closed(def) },
 }
 
 // alsoRequired requires a member of a definition.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -132,7 +133,8 @@ func candidatesFor(structs []shape, v map[string]any) (list []shape, known bool)
 	text, isText := value.(string)
 	for _, s := range structs {
 		member, _ := s.member(name)
-		if slices.Contains(member.values(), any(text)) || !there && !s.required(name) {
+		same := func(x any) bool { return there && reflect.DeepEqual(x, value) }
+		if slices.ContainsFunc(member.values(), same) || !there && !s.required(name) {
 			list = append(list, s)
 		}
 	}
@@ -142,12 +144,15 @@ func candidatesFor(structs []shape, v map[string]any) (list []shape, known bool)
 
 // discriminator returns the member whose constants identify the types, or "".
 func discriminator(structs []shape) string {
-	for _, name := range []string{"type", "method", "mode"} {
+	if len(structs) == 0 {
+		return ""
+	}
+	for _, name := range slices.Concat([]string{"type", "method", "mode"}, structs[0].members()) {
 		fixed := func(s shape) bool {
 			member, ok := s.member(name)
 			return ok && member.values() != nil
 		}
-		if len(structs) > 0 && !slices.ContainsFunc(structs, func(s shape) bool { return !fixed(s) }) {
+		if !slices.ContainsFunc(structs, func(s shape) bool { return !fixed(s) }) {
 			return name
 		}
 	}
@@ -174,7 +179,8 @@ var markers = []marker{
 	{[]string{"action"}, []string{"ElicitResult"}},
 }
 
-// choose returns the candidate that the members of an object identify.
+// choose returns the candidate that the members of an object identify. Without a marker, it is the first one whose
+// required members the object has.
 func choose(candidates []shape, v map[string]any) (shape, bool) {
 	for _, t := range markers {
 		for _, s := range candidates {
@@ -183,10 +189,14 @@ func choose(candidates []shape, v map[string]any) (shape, bool) {
 			}
 		}
 	}
-	for _, s := range candidates {
-		if !slices.ContainsFunc(markers, func(t marker) bool { return slices.Contains(t.definitions, s.name) }) {
-			return s, true
-		}
+	others := slices.DeleteFunc(slices.Clone(candidates), func(s shape) bool {
+		return slices.ContainsFunc(markers, func(t marker) bool { return slices.Contains(t.definitions, s.name) })
+	})
+	complete := func(s shape) bool {
+		return !slices.ContainsFunc(s.members(), func(name string) bool { return s.required(name) && !has(v, name) })
+	}
+	if len(others) > 0 {
+		return others[max(0, slices.IndexFunc(others, complete))], true
 	}
 	return shape{}, false
 }
@@ -200,7 +210,7 @@ func has(v map[string]any, path ...string) bool {
 
 // unionOf returns the types among which the decoder chooses, or nil.
 func unionOf(s shape) []shape {
-	if s.name == "EnumSchema" || s.name == "ClientNotification" { // a struct in some revisions, a union in Go
+	if s.name == "EnumSchema" && s.file.revision == Revision20250618 || s.name == "ClientNotification" { // a struct in some revisions, a union in Go
 		if s.alternatives() == nil {
 			return []shape{s}
 		}

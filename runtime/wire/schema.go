@@ -331,7 +331,7 @@ func (s *Schema) readEqual(d *Decoder) {
 	d.first()
 	at := d.pos
 	raw := d.span()
-	if raw != nil && !slices.ContainsFunc(s.Equal, func(text string) bool { return equalJSON(parsed(raw), parsed([]byte(text))) }) {
+	if raw != nil && !slices.ContainsFunc(s.Equal, func(text string) bool { return equalText(text, raw) }) {
 		d.fail(at, false, fmt.Errorf("value %s is not one of %s", clip(string(raw)), strings.Join(s.Equal, ", ")))
 	}
 }
@@ -342,6 +342,18 @@ func parsed(text []byte) (v any) {
 	dec.UseNumber()
 	_ = dec.Decode(&v)
 	return v
+}
+
+// equalText reports whether a JSON text that json.Marshal returned has the same value as another one. It allocates
+// memory only if it has to parse them.
+func equalText(text string, other []byte) bool {
+	switch kind := kindOf(at(other, 0)); {
+	case text == string(other):
+		return true
+	case kind != kindOf(text[0]), kind == '"' && !strings.Contains(text, `\`) && !bytes.Contains(other, []byte(`\`)):
+		return false
+	}
+	return equalJSON(parsed([]byte(text)), parsed(other))
 }
 
 // equalJSON reports whether two values are equal as JSON. Numbers are compared exactly.

@@ -150,7 +150,8 @@ func EnumOf(list []*Enum, typeName string) *Enum {
 	return list[i]
 }
 
-// Constant is the table of a member that is a constant, but has other values in some revisions.
+// Constant is the table of a member that is a constant, but has other values in some revisions. The names of Values
+// are JSON texts.
 type Constant struct {
 	Name             string // of the member
 	Values           Enum
@@ -178,20 +179,34 @@ func (c *Constant) value(mask Window) (value string, ok bool) {
 	return value, ok
 }
 
-// allows reports whether the revisions of mask allow a value.
-func (c *Constant) allows(value string, mask Window) bool {
-	_, err := c.Values.find(value, mask)
-	return err == nil || mask&^c.Closed != 0
+// index returns the index of a JSON value, or -1.
+func (c *Constant) index(value []byte) int {
+	return slices.IndexFunc(c.Values.List, func(v EnumValue) bool { return equalText(v.Name, value) })
 }
 
-// writes reports whether a revision writes a value that is not set.
-func (c *Constant) writes(value string) bool {
-	i := c.Values.index(value)
+// find returns the text of a JSON value, which the table has if a constant has the value. It fails if the revisions of mask
+// do not allow the value.
+func (c *Constant) find(value []byte, mask Window) (string, error) {
+	i := c.index(value)
+	switch {
+	case i >= 0 && c.Values.List[i].In&mask != 0:
+		return c.Values.List[i].Name, nil
+	case mask&^c.Closed != 0 && kindOf(at(value, 0)) == '"':
+		return string(value), nil
+	case i >= 0:
+		return "", fmt.Errorf("revision has no %s %s", c.Values.Type, c.Values.List[i].Name)
+	}
+	return "", fmt.Errorf("%s has no value %s", c.Values.Type, clip(string(value)))
+}
+
+// writes reports whether a revision writes a JSON value that is not set.
+func (c *Constant) writes(value []byte) bool {
+	i := c.index(value)
 	if i < 0 {
 		return false
 	}
 	for w := c.Values.List[i].In; w != 0; w &= w - 1 {
-		if constant, ok := c.value(w & -w); ok && constant == value {
+		if constant, ok := c.value(w & -w); ok && constant == c.Values.List[i].Name {
 			return true
 		}
 	}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 )
@@ -23,6 +22,45 @@ func (d *Decoder) Discriminator(union, key string, optional bool) string {
 		d.Fail("%s: member %q is not a string", union, key)
 	}
 	return text
+}
+
+// DiscriminatorOf is like [Decoder.Discriminator] for a key that is no string in some types. It returns the
+// JSON text of values to which the member is equal. If there is none, the member must be a string. DiscriminatorOf
+// returns the JSON text of another string, or "" if the string is empty.
+func (d *Decoder) DiscriminatorOf(union, key string, optional bool, values ...string) string {
+	start := d.find(skipSpaces(d.data, d.pos), key)
+	if start < 0 {
+		return d.Discriminator(union, key, optional)
+	}
+	end := d.extents.skip(d.data, start)
+	if end <= start {
+		return "" // reading the value fails
+	}
+	raw := d.data[start:end]
+	for _, v := range values {
+		if equalText(v, raw) {
+			return v
+		}
+	}
+	switch {
+	case string(raw) == `""`:
+		return "" // as Discriminator
+	case raw[0] != '"':
+		d.Fail("%s: member %q is not a string or a constant of the revision", union, key)
+	}
+	return string(raw)
+}
+
+// InRevisions reads a value of a type whose discriminator changed: with newer in the revisions of w, and with older in
+// others. In the all-revisions form, it reads with newer if older fails.
+func InRevisions[T any](d *Decoder, w Window, older, newer func(*Decoder) T) (v T) {
+	if d.Needs(w) || d.Has(w) && !d.Try(func(d *Decoder) { v = older(d) }) {
+		return newer(d)
+	}
+	if !d.Has(w) {
+		v = older(d)
+	}
+	return v
 }
 
 // UnmarshalUnion calls decode to read a value of a union from data, in the all-revisions form.
@@ -171,14 +209,24 @@ func (o *Object) Constant(extra map[string]json.RawMessage, c *Constant) map[str
 	if o.d == nil {
 		return extra
 	}
-	text := o.d.EnumIn(&c.Values, c.Closed)
-	if constant, ok := c.value(o.d.mask); o.d.err != nil || ok && text == constant {
+	o.d.first()
+	at := o.d.pos
+	raw := o.d.span()
+	if raw == nil {
+		return extra
+	}
+	text, err := c.find(raw, o.d.mask)
+	if err != nil {
+		o.d.fail(at, false, err)
+		return extra
+	}
+	if constant, ok := c.value(o.d.mask); ok && text == constant {
 		return extra
 	}
 	if extra == nil {
 		extra = make(map[string]json.RawMessage)
 	}
-	extra[c.Name] = AppendString(nil, text)
+	extra[c.Name] = json.RawMessage(text)
 	return extra
 }
 
@@ -187,20 +235,24 @@ func (o *Object) Constant(extra map[string]json.RawMessage, c *Constant) map[str
 // requires the member and there is no value.
 func (e *Encoder) Constant(b []byte, extra map[string]json.RawMessage, c *Constant) []byte {
 	value, ok := c.value(e.mask)
-	if raw, set := extra[c.Name]; set {
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			e.FailWith(b, fmt.Errorf("member %q: %w", c.Name, err))
-			return b
-		}
-		if !ok || c.allows(text, e.mask) || !c.writes(text) {
+	raw, set := extra[c.Name]
+	if set {
+		text, err := c.find(raw, e.mask)
+		switch {
+		case err == nil:
 			value, ok = text, true
+		case !ok || !c.writes(raw):
+			e.FailWith(b, err)
+			return b
 		}
 	}
 	switch {
 	case ok:
 		b = append(AppendString(append(b, ','), c.Name), ':')
-		return e.EnumIn(b, value, &c.Values, c.Closed)
+		if set && value == string(raw) {
+			return e.Raw(b, raw, "") // it may be any string
+		}
+		return append(b, value...)
 	case e.Needs(c.Required):
 		return e.Missing(b, c.Name)
 	}

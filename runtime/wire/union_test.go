@@ -146,12 +146,52 @@ func TestOpenEnum(t *testing.T) {
 	require.Contains(t, err, "want a string")
 }
 
+func TestDiscriminatorOf(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"type":7}`: "7", `{"type":7.0}`: "7", `{"type":"text"}`: `"text"`, `{"type":"te\u0078t"}`: `"text"`, `{"type":true}`: "true",
+		`{"type":"7"}`: `"7"`, `{"type":""}`: "",
+	} {
+		key, _ := decodeWith(data, newRevision, func(d *Decoder) string { return d.DiscriminatorOf("U", "type", false, "7", `"text"`, "true") })
+		require.Equal(t, want, key, data)
+	}
+	for data, want := range map[string]string{
+		`{"type":8}`: `member "type" is not a string or a constant`, `{"type":null}`: "is not a string", `{}`: `missing member "type"`, `7`: "want an object",
+		`{"type":`: "unexpected end", `{"type":7`: "unexpected end",
+	} {
+		_, err := decodeWith(data, newRevision, func(d *Decoder) json.RawMessage { d.DiscriminatorOf("U", "type", false, "7"); return d.Raw() })
+		require.Contains(t, err, want, data)
+	}
+	key, err := decodeWith(`{}`, newRevision, func(d *Decoder) string { k := d.DiscriminatorOf("U", "type", true, "7"); d.Skip(); return k })
+	require.Empty(t, err+key)
+}
+
+func TestInRevisions(t *testing.T) {
+	older := func(d *Decoder) string { return d.String() }
+	newer := func(d *Decoder) string { return string(d.Raw()) }
+	var all Revision
+	for _, x := range []struct {
+		revision        Revision
+		data, want, err string
+	}{
+		{oldRevision, `"a"`, "a", ""}, {oldRevision, `7`, "", "want a string"},
+		{newRevision, `"a"`, `"a"`, ""}, {newRevision, `7`, "7", ""},
+		{all, `"a"`, "a", ""}, {all, `7`, "7", ""},
+	} {
+		v, err := decodeWith(x.data, x.revision, func(d *Decoder) string { return InRevisions(d, sinceNew, older, newer) })
+		require.Equal(t, x.want, v, x.data)
+		require.Contains(t, err, x.err, x.data)
+		require.Equal(t, x.err == "", err == "", err)
+	}
+}
+
 func TestConstant(t *testing.T) {
 	required := &Constant{Name: "type", Closed: Always, Required: Always,
-		Values: Enum{Type: "T.type", List: []EnumValue{{Name: "text", In: 1}, {Name: "prose", In: sinceNew}, {Name: "verse", In: sinceNew}}}}
+		Values: Enum{Type: "T.type", List: []EnumValue{{Name: `"text"`, In: 1}, {Name: `"prose"`, In: sinceNew}, {Name: `"verse"`, In: sinceNew}}}}
 	changed := &Constant{Name: "type", Closed: Always, Required: Always,
-		Values: Enum{Type: "T.type", List: []EnumValue{{Name: "text", In: 1}, {Name: "prose", In: sinceNew}}}}
-	optional := &Constant{Name: "type", Closed: 1, Required: 1, Values: Enum{Type: "T.type", List: []EnumValue{{Name: "text", In: Always}}}}
+		Values: Enum{Type: "T.type", List: []EnumValue{{Name: `"text"`, In: 1}, {Name: `"prose"`, In: sinceNew}}}}
+	optional := &Constant{Name: "type", Closed: 1, Required: 1, Values: Enum{Type: "T.type", List: []EnumValue{{Name: `"text"`, In: Always}}}}
+	number := &Constant{Name: "type", Closed: Always, Required: Always,
+		Values: Enum{Type: "T.type", List: []EnumValue{{Name: `"text"`, In: 1}, {Name: `7`, In: sinceNew}}}}
 	var all Revision
 	for name, x := range map[string]struct {
 		table          *Constant
@@ -168,7 +208,15 @@ func TestConstant(t *testing.T) {
 		"a newer value":              {changed, oldRevision, all, `{"type":"prose"}`, "", `revision has no T.type "prose"`, true},
 		"an older value":             {changed, newRevision, all, `{"type":"text"}`, "", `revision has no T.type "text"`, true},
 		"an unknown value":           {changed, all, all, `{"type":"other"}`, "", `T.type has no value "other"`, true},
-		"a number":                   {changed, all, all, `{"type":1}`, "", "want a string", true},
+		"a number":                   {changed, all, all, `{"type":1}`, "", "T.type has no value 1", true},
+		"a constant number":          {number, newRevision, newRevision, `{"type":7}`, `{"type":7}`, "", false},
+		"a number in another form":   {number, newRevision, newRevision, `{"type":7.0}`, `{"type":7}`, "", false},
+		"a number to older":          {number, newRevision, oldRevision, `{"type":7}`, `{"type":"text"}`, "", false},
+		"an older string":            {number, newRevision, all, `{"type":"text"}`, "", `revision has no T.type "text"`, true},
+		"a newer number":             {number, oldRevision, all, `{"type":7}`, "", "revision has no T.type 7", true},
+		"its digits":                 {number, all, all, `{"type":"7"}`, "", `T.type has no value "7"`, true},
+		"an object":                  {number, all, all, `{"type":{}}`, "", `T.type has no value {}`, true},
+		"a string with escapes":      {changed, oldRevision, oldRevision, `{"type":"te\u0078t"}`, `{"type":"text"}`, "", false},
 		"one of several":             {required, newRevision, newRevision, `{"type":"verse"}`, `{"type":"verse"}`, "", false},
 		"one of several, older":      {required, newRevision, oldRevision, `{"type":"verse"}`, "", `revision has no T.type "verse"`, false},
 		"none of several":            {required, oldRevision, newRevision, `{"type":"text"}`, "", "type is required and not set", false},
@@ -204,5 +252,5 @@ func TestConstant(t *testing.T) {
 	_, err := encodeWith(newRevision, func(b []byte, e *Encoder) []byte {
 		return e.Constant(b, map[string]json.RawMessage{"type": json.RawMessage("1")}, changed)
 	})
-	require.Contains(t, err, `member "type"`)
+	require.Contains(t, err, `T.type has no value 1`)
 }

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,12 +122,13 @@ func (g *generator) stdJSON(f *jen.File, name string) {
 //
 //	var roleEnum = &wire.Enum{Type: "Role", List: []wire.EnumValue{{Name: "user", In: wire.Always}, …}}
 func (g *generator) enumCodec(f *jen.File, t *ir.Type, e *ir.Enum) {
-	table(f, enumVar(t), "Enum", t.Name, "EnumValue", g.enumValues(e.Values))
+	table(f, enumVar(t), "Enum", t.Name, "EnumValue", g.enumValues(e.Values, func(name string) *jen.Statement { return jen.Lit(name) }))
 }
 
-func (g *generator) enumValues(values []*ir.Value) (list []jen.Code) {
+// enumValues prints the values of an enum or a constant. The function text prints a name.
+func (g *generator) enumValues(values []*ir.Value, text func(string) *jen.Statement) (list []jen.Code) {
 	for _, v := range values {
-		list = append(list, jen.Values(jen.Id("Name").Op(":").Lit(v.JSON), jen.Id("In").Op(":").Add(g.window(v.In))))
+		list = append(list, jen.Values(jen.Id("Name").Op(":").Add(text(v.JSON)), jen.Id("In").Op(":").Add(g.window(v.In))))
 	}
 	return list
 }
@@ -138,7 +140,7 @@ func (g *generator) constant(f *jen.File, t *ir.Type, c *ir.Const) {
 	f.Var().Id(constantVar(t, c)).Op("=").Op("&").Qual(wirePkg, "Constant").Values(
 		jen.Id("Name").Op(":").Lit(c.JSON),
 		jen.Id("Values").Op(":").Qual(wirePkg, "Enum").Values(jen.Id("Type").Op(":").Lit(t.Name+"."+c.JSON),
-			jen.Id("List").Op(":").Index().Qual(wirePkg, "EnumValue").Values(g.enumValues(c.Values)...)),
+			jen.Id("List").Op(":").Index().Qual(wirePkg, "EnumValue").Values(g.enumValues(c.Values, raw)...)),
 		jen.Id("Closed").Op(":").Add(g.window(^c.Open)),
 		jen.Id("Required").Op(":").Add(g.window(c.Required)))
 	f.Line()
@@ -160,13 +162,14 @@ func (g *generator) unionCodec(f *jen.File, t *ir.Type, u *ir.Union) {
 	g.stdJSON(f, unknown)
 }
 
-// appendUnion prints the encoder of a union. Encoding fails for nil, and for types
-// that the revision does not have.
+// appendUnion prints the encoder of a union. Encoding fails for nil, for types that the revision does not
+// have, and for unknown types if the revision has a single one.
 func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 	missing := jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(t.Name)))
 	windowed := func(m *ir.Member) bool { return m.In != ^ir.Window(0) }
+	only := func(sel ir.Selector) bool { return sel.Only() != nil }
 	guard := jen.If(jen.Id("v").Op("==").Nil()).Block(missing)
-	if slices.ContainsFunc(u.Members, windowed) {
+	if slices.ContainsFunc(u.Members, windowed) || slices.ContainsFunc(u.Newer, only) {
 		guard = jen.Switch(jen.Id("v").Op(".").Parens(jen.Type())).BlockFunc(func(d *jen.Group) {
 			d.Case(jen.Nil()).Block(missing)
 			for _, m := range u.Members {
@@ -176,6 +179,12 @@ func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 				d.Case(jen.Op("*").Add(typeID(m.Type))).Block(
 					jen.If(jen.Op("!").Add(g.has(m.In))).Block(
 						jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit(memberTitle(t, u, m))))))
+			}
+			for _, sel := range u.Newer {
+				if only(sel) {
+					d.Case(jen.Op("*").Id("Unknown" + t.Name)).Block(jen.If(jen.Id("e").Dot("Needs").Call(g.window(sel.In))).Block(
+						jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit("Unknown"+t.Name)))))
+				}
 			}
 		})
 	}
@@ -188,55 +197,45 @@ func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 // memberTitle returns the description of a member in errors: ContentBlock with type
 // "audio".
 func memberTitle(t *ir.Type, u *ir.Union, m *ir.Member) string {
-	for _, test := range u.Tests {
-		followed := slices.ContainsFunc(u.Tests, func(o ir.Test) bool { return o.In&m.In == 0 && slices.Equal(o.Values, test.Values) })
-		if test.Member == m && len(test.Values) > 0 && len(test.Path) == 0 && !followed {
-			return fmt.Sprintf("%s with %s %q", t.Name, u.Key, strings.Join(test.Values, " or "))
+	for _, sel := range u.Selectors() {
+		for _, test := range sel.Tests {
+			followed := slices.ContainsFunc(sel.Tests, func(o ir.Test) bool { return o.In&m.In == 0 && slices.Equal(o.Values, test.Values) })
+			if test.Member == m && len(test.Values) > 0 && len(test.Path) == 0 && !followed {
+				return fmt.Sprintf("%s with %s %s", t.Name, sel.Key, strings.Join(test.Values, " or "))
+			}
 		}
 	}
 	return fmt.Sprintf("%s in %s", m.Type.Name, t.Name)
 }
 
-// decodeUnion prints the decoder of a union.
+// decodeUnion prints the decoder of a union, with a function for each selector if there are several.
+//
+//	func decodeContentBlock(d *wire.Decoder) ContentBlock {
+//		return wire.InRevisions(d, since20270301, decodeContentBlockUntil20260728, decodeContentBlockSince20270301)
+//	}
 func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
-	f.Func().Id("decode" + t.Name).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Id(t.Name).BlockFunc(func(d *jen.Group) {
-		if u.Key == "" {
-			g.byMembers(d, t, u)
-			return
+	all := u.Selectors()
+	name := "decode" + t.Name
+	for _, sel := range all {
+		own := name
+		if len(all) > 1 {
+			own += upperFirst(g.windows[sel.In])
 		}
-		fallback := g.withoutKey(u)
-		if fallback != nil {
-			c := keyConst(u, fallback)
-			if c.In != ^ir.Window(0) {
-				d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(
-					jen.Id("v").Op(":=").New(typeID(fallback.Type)), decodeValue(), jen.Return(jen.Id("v")))
+		f.Func().Id(own).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Id(t.Name).BlockFunc(func(d *jen.Group) { g.bySelector(d, t, u, sel) })
+		f.Line()
+	}
+	if len(all) > 1 {
+		older := jen.Id(name + upperFirst(g.windows[all[0].In]))
+		var call *jen.Statement
+		for _, sel := range u.Newer {
+			if call != nil {
+				older = jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Id(t.Name).Block(jen.Return(call))
 			}
+			call = jen.Qual(wirePkg, "InRevisions").Call(jen.Id("d"), g.window(sel.In), older, jen.Id(name+upperFirst(g.windows[sel.In])))
 		}
-		optional := jen.Lit(u.Optional != 0)
-		if w := u.Optional; w != 0 && w != ^ir.Window(0) {
-			optional = jen.Id("d").Dot("Has").Call(g.window(w))
-		}
-		changes := fallback != nil && keyConst(u, fallback).Values != nil
-		d.Var().Id("v").Id(t.Name)
-		d.Switch(jen.Id("d").Dot("Discriminator").Call(jen.Lit(t.Name), jen.Lit(u.Key), optional)).BlockFunc(func(d *jen.Group) {
-			if changes {
-				d.Case(jen.Lit("")).Block(setNew(fallback.Type))
-				fallback = nil // its values have no common case
-			}
-			for i := 0; i < len(u.Tests); {
-				n := i + 1
-				for n < len(u.Tests) && slices.Equal(u.Tests[n].Values, u.Tests[i].Values) {
-					n++
-				}
-				g.keyCase(d, u.Tests[i:n], fallback)
-				i = n
-			}
-		})
-		d.If(jen.Id("v").Op("==").Nil()).Block(jen.Id("v").Op("=").New(jen.Id("Unknown" + t.Name)))
-		d.Add(decodeValue())
-		d.Return(jen.Id("v"))
-	})
-	f.Line()
+		f.Func().Id(name).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Id(t.Name).Block(jen.Return(call))
+		f.Line()
+	}
 	f.Add(comment("Unmarshal"+t.Name, fmt.Sprintf("decodes %s, with the members of all revisions.", a(t.Name)), ""))
 	f.Func().Id("Unmarshal"+t.Name).Params(jen.Id("data").Index().Byte()).Params(jen.Id("v").Id(t.Name), jen.Id("err").Error()).Block(
 		jen.Id("err").Op("=").Qual(wirePkg, "UnmarshalUnion").Call(jen.Id("data"), jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(
@@ -245,19 +244,85 @@ func (g *generator) decodeUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 	f.Line()
 }
 
+// bySelector prints the decoding of a union in the revisions of a selector.
+func (g *generator) bySelector(d *jen.Group, t *ir.Type, u *ir.Union, sel ir.Selector) {
+	if sel.Key == "" {
+		g.byMembers(d, t, sel)
+		return
+	}
+	fallback := g.withoutKey(u, sel)
+	if fallback != nil {
+		if c := keyConst(sel, fallback); c.In&sel.In != sel.In {
+			d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(
+				jen.Id("v").Op(":=").New(typeID(fallback.Type)), decodeValue(), jen.Return(jen.Id("v")))
+		}
+	}
+	optional := jen.Lit(sel.Optional != 0)
+	if w := sel.Optional; w != 0 && w != ^ir.Window(0) {
+		optional = jen.Id("d").Dot("Has").Call(g.window(w))
+	}
+	changes := fallback != nil && keyConst(sel, fallback).Values != nil
+	d.Var().Id("v").Id(t.Name)
+	d.Switch(g.discriminator(t, sel, optional)).BlockFunc(func(d *jen.Group) {
+		if changes {
+			d.Case(jen.Lit("")).Block(setNew(fallback.Type))
+			fallback = nil // its values have no common case
+		}
+		for i := 0; i < len(sel.Tests); {
+			n := i + 1
+			for n < len(sel.Tests) && slices.Equal(sel.Tests[n].Values, sel.Tests[i].Values) {
+				n++
+			}
+			g.keyCase(d, sel, sel.Tests[i:n], fallback)
+			i = n
+		}
+	})
+	d.If(jen.Id("v").Op("==").Nil()).Block(jen.Id("v").Op("=").New(jen.Id("Unknown" + t.Name)))
+	d.Add(decodeValue())
+	d.Return(jen.Id("v"))
+}
+
+// discriminator prints:
+//
+//	d.Discriminator("ContentBlock", "type", false)
+func (g *generator) discriminator(t *ir.Type, sel ir.Selector, optional jen.Code) *jen.Statement {
+	args := []jen.Code{jen.Lit(t.Name), jen.Lit(sel.Key), optional}
+	if sel.Texts() {
+		return jen.Id("d").Dot("Discriminator").Call(args...)
+	}
+	var values []string
+	for _, test := range sel.Tests {
+		for _, v := range test.Values {
+			if !slices.Contains(values, v) {
+				values, args = append(values, v), append(args, raw(v))
+			}
+		}
+	}
+	return jen.Id("d").Dot("DiscriminatorOf").Call(args...)
+}
+
+// keyValue prints the value of a key as its discriminator returns it.
+func keyValue(sel ir.Selector, value string) jen.Code {
+	var text string
+	if !sel.Texts() || json.Unmarshal([]byte(value), &text) != nil {
+		return raw(value)
+	}
+	return jen.Lit(text)
+}
+
 // withoutKey returns the member that may be without the key, or nil.
-func (g *generator) withoutKey(u *ir.Union) *ir.Member {
+func (g *generator) withoutKey(u *ir.Union, sel ir.Selector) *ir.Member {
 	for _, m := range u.Members {
-		if c := keyConst(u, m); c != nil && u.Key != "method" && c.Required&c.In != c.In {
+		if c := keyConst(sel, m); c != nil && m.In&sel.In != 0 && sel.Key != "method" && c.Required&c.In != c.In {
 			return m
 		}
 	}
 	return nil
 }
 
-func keyConst(u *ir.Union, m *ir.Member) *ir.Const {
+func keyConst(sel ir.Selector, m *ir.Member) *ir.Const {
 	for _, c := range m.Type.Shape.(*ir.Struct).Consts {
-		if c.JSON == u.Key {
+		if c.JSON == sel.Key {
 			return c
 		}
 	}
@@ -276,10 +341,10 @@ func decodeValue() jen.Code { return jen.Id("v").Dot("DecodeJSON").Call(jen.Id("
 
 // keyCase prints the case for a value of the key: one type, or several types that
 // other members distinguish.
-func (g *generator) keyCase(d *jen.Group, tests []ir.Test, fallback *ir.Member) {
+func (g *generator) keyCase(d *jen.Group, sel ir.Selector, tests []ir.Test, fallback *ir.Member) {
 	var values []jen.Code
 	for _, v := range tests[0].Values {
-		values = append(values, jen.Lit(v))
+		values = append(values, keyValue(sel, v))
 	}
 	if tests[0].Member == fallback {
 		values = append(values, jen.Lit(""))
@@ -332,12 +397,18 @@ func (g *generator) testCond(t ir.Test) *jen.Statement {
 
 // byMembers prints the decoder of a union without a key. If no test matches, the
 // result is the type whose member may be missing, or an error.
-func (g *generator) byMembers(d *jen.Group, t *ir.Type, u *ir.Union) {
+func (g *generator) byMembers(d *jen.Group, t *ir.Type, sel ir.Selector) {
+	if m := sel.Only(); m != nil {
+		d.Id("v").Op(":=").New(typeID(m.Type))
+		d.Add(decodeValue())
+		d.Return(jen.Id("v"))
+		return
+	}
 	var names []string
 	var plain *ir.Type
 	d.Var().Id("v").Id(t.Name)
 	d.Switch().BlockFunc(func(d *jen.Group) {
-		for _, test := range u.Tests {
+		for _, test := range sel.Tests {
 			d.Case(g.testCond(test)).Block(setNew(test.Member.Type))
 			names = append(names, fmt.Sprintf("%q", strings.Join(test.Path, "/")))
 			if mayBeMissing(test) {
@@ -371,6 +442,9 @@ func enumVar(t *ir.Type) string    { return lowerFirst(t.Name) + "Enum" }
 func constantVar(t *ir.Type, c *ir.Const) string {
 	return lowerFirst(t.Name) + "Constant" + c.Name
 }
+
+// upperFirst returns name with its first letter in upper case.
+func upperFirst(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // lowerFirst returns name with its first word in lower case.
 func lowerFirst(name string) string {

@@ -41,13 +41,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				}
 			}
 		case *ir.Union:
-			put(x.Optional)
-			for _, m := range x.Members {
-				put(m.In)
-			}
-			for _, test := range x.Tests {
-				put(test.In)
-			}
+			putUnion(x, put)
 		case *ir.Enum:
 			put(x.Closed)
 			for _, v := range x.Values {
@@ -68,6 +62,22 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 		put(f.In)
 	}
 	return names
+}
+
+// putUnion calls put with the windows of a union.
+func putUnion(u *ir.Union, put func(...ir.Window)) {
+	for _, m := range u.Members {
+		put(m.In)
+	}
+	for _, sel := range u.Selectors() {
+		put(sel.Optional)
+		if len(u.Newer) > 0 {
+			put(sel.In)
+		}
+		for _, test := range sel.Tests {
+			put(test.In)
+		}
+	}
 }
 
 // putConst calls put with the windows of a constant.

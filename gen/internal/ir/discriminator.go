@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,27 +19,106 @@ type traits struct {
 	all      []string            // paths of all members
 }
 
-// discriminate sets the key and the tests of a union, and reports a problem if its
-// members cannot be distinguished.
+// discriminate sets the selectors of a union, and reports a problem if its members cannot be distinguished.
 func (s *analyzer) discriminate(t *mergedType, u *Union) {
-	var list []*traits
-	for _, mem := range u.Members {
-		if st, ok := mem.Type.Shape.(*Struct); ok {
-			list = append(list, s.traitsOf(mem, st, t.in()))
+	list := s.selections(t, u, t.in())
+	for i, x := range list {
+		if x.unclear != nil {
+			s.refuseUnclear(t, x)
+		}
+		if i == 0 {
+			u.Selector = x.Selector
+			continue
+		}
+		u.Newer = append(u.Newer, x.Selector)
+		switch only := x.Only(); {
+		case only != nil:
+			s.note(t.name, singleJoin, only.Type.Name, s.in(x.In))
+		case x.Key == list[i-1].Key: // the types have the notes about their constants
+		case x.Key != "":
+			s.note(t.name, selectorJoin, s.in(x.In), fmt.Sprintf("the member %q", x.Key))
+		default:
+			s.note(t.name, selectorJoin, s.in(x.In), "other members than in older revisions")
 		}
 	}
-	u.Key = commonKey(list)
-	if u.Key == "" {
-		s.addTests(t, u, list, nil)
-		return
+}
+
+// A selection is a selector, with the members of the union that it cannot distinguish.
+type selection struct {
+	Selector
+	unclear []*traits
+}
+
+// selections returns the selectors for the revisions in w, oldest first. The released revisions have a single one. A
+// newer revision has its own if the selector of the older revisions does not apply.
+func (s *analyzer) selections(t *mergedType, u *Union, w Window) []selection {
+	bit := newest(w)
+	if s.documents[bit].name <= s.rules.OrderFrom || oldest(w) == bit {
+		return []selection{s.selection(t, u, w)}
+	}
+	list := s.selections(t, u, w&^(1<<bit))
+	own := s.selection(t, u, 1<<bit)
+	last := &list[len(list)-1]
+	if own.Only() == nil && last.Only() == nil {
+		joined := s.selection(t, u, last.In|1<<bit)
+		if joined.unclear == nil && joined.Texts() && (last.Key == "" || last.Key == joined.Key) {
+			*last = joined
+			return list
+		}
+	}
+	for _, mem := range u.Members {
+		st, ok := mem.Type.Shape.(*Struct)
+		if ok && mem.In.Has(bit) && mem.In&last.In == 0 && (last.Key == "" || fieldNamed(st, last.Key) != nil) {
+			own.unclear = append(own.unclear, s.traitsOf(mem, st, 1<<bit)) // in the all-revisions form, it may be an older type
+		}
+	}
+	return append(list, own)
+}
+
+// selection returns the selector for the revisions in w.
+func (s *analyzer) selection(t *mergedType, u *Union, w Window) selection {
+	x := selection{Selector: Selector{In: s.openEnded(w, t.in())}}
+	var list []*traits
+	for _, mem := range u.Members {
+		if st, ok := mem.Type.Shape.(*Struct); ok && mem.In&w != 0 {
+			list = append(list, s.traitsOf(mem, st, w))
+		}
+	}
+	if bit := newest(w); len(list) == 1 && s.documents[bit].name > s.rules.OrderFrom && w == 1<<bit && oldest(t.in()) < bit && !t.isUnionIn(bit) {
+		x.Tests = []Test{{Member: list[0].member, In: ^Window(0)}}
+		return x
+	}
+	x.Key = commonKey(list)
+	if x.Key == "" {
+		x.addTests(list, nil)
+		return x
 	}
 	for _, tr := range list {
-		u.Optional |= tr.optional[u.Key]
+		x.Optional |= tr.optional[x.Key]
 	}
-	for _, group := range groupsOf(list, u.Key) {
+	for _, group := range groupsOf(list, x.Key) {
 		slices.SortStableFunc(group.list, laterFirst)
-		s.addTests(t, u, group.list, group.values)
+		x.addTests(group.list, group.values)
 	}
+	return x
+}
+
+// isUnionIn reports whether a revision has t as a union.
+func (t *mergedType) isUnionIn(bit int) bool {
+	return slices.ContainsFunc(t.occs, func(o occurrence) bool { return o.bit == bit && is[*unionNode](o.node) })
+}
+
+// refuseUnclear reports a problem: the members of a union cannot be distinguished.
+func (s *analyzer) refuseUnclear(t *mergedType, x selection) {
+	var names []string
+	how := "no revision has both; write a Renamed rule if a definition was renamed"
+	for i, tr := range x.unclear {
+		names = append(names, tr.member.Type.Name)
+		if !exclusive(x.unclear, i) {
+			how = "the union needs a constant member, or members that only one of them has"
+		}
+	}
+	s.anyJSON(s.problems.add(t.newest(""), "%s cannot be distinguished: %s", strings.Join(names, " and "), how), t.name)
 }
 
 // A group has the members of a union that have the same values of the key.
@@ -106,31 +186,23 @@ func commonKey(list []*traits) string {
 // addTests adds the tests for the members with the same key value, or without a key.
 // Each test looks for a member that the types after it do not have. If the key and the
 // revision are sufficient, a test without a path follows.
-func (s *analyzer) addTests(t *mergedType, u *Union, rest []*traits, values []string) {
+func (x *selection) addTests(rest []*traits, values []string) {
 	var plain []Test
-	defer func() { u.Tests = append(u.Tests, plain...) }()
+	defer func() { x.Tests = append(x.Tests, plain...) }()
 	for len(rest) > 0 {
-		if len(rest) == 1 && u.Key != "" {
-			u.Tests = append(u.Tests, Test{rest[0].member, rest[0].in, values, nil})
+		if len(rest) == 1 && x.Key != "" {
+			x.Tests = append(x.Tests, Test{rest[0].member, rest[0].in, values, nil})
 			return
 		}
 		i, path := nextTest(rest)
 		if i < 0 {
-			var names []string
-			how := "no revision has both; write a Renamed rule if a definition was renamed"
-			for i, tr := range rest {
-				names = append(names, tr.member.Type.Name)
-				if !exclusive(rest, i) {
-					how = "the union needs a constant member, or members that only one of them has"
-				}
-			}
-			s.anyJSON(s.problems.add(t.newest(""), "%s cannot be distinguished: %s", strings.Join(names, " and "), how), t.name)
+			x.unclear = rest
 			return
 		}
-		if u.Key != "" && exclusive(rest, i) {
+		if x.Key != "" && exclusive(rest, i) {
 			plain = append(plain, Test{rest[i].member, rest[i].in, values, nil})
 		}
-		u.Tests = append(u.Tests, Test{rest[i].member, rest[i].in, values, strings.Split(path, "/")})
+		x.Tests = append(x.Tests, Test{rest[i].member, rest[i].in, values, strings.Split(path, "/")})
 		rest = slices.Delete(slices.Clone(rest), i, i+1)
 	}
 }
@@ -195,29 +267,35 @@ func subset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// traitsOf returns the traits of a member in the revisions of its union.
-func (s *analyzer) traitsOf(mem *Member, st *Struct, union Window) *traits {
-	in := union & mem.In
+// traitsOf returns the traits of a member in some revisions of its union.
+func (s *analyzer) traitsOf(mem *Member, st *Struct, w Window) *traits {
+	in := w & mem.In
 	always := func(f *Field) bool { return f.Always || in != 0 && f.Required&in == in }
-	tr := &traits{member: mem, in: mem.In, keys: make(map[string][]*Value), optional: make(map[string]Window), without: make(map[string]Window)}
+	tr := &traits{member: mem, in: s.openEnded(in, w), keys: make(map[string][]*Value), optional: make(map[string]Window), without: make(map[string]Window)}
 	for _, c := range st.Consts {
+		if c.JSON != "method" && c.In&in == 0 {
+			continue
+		}
 		tr.all = append(tr.all, c.JSON)
 		switch {
 		case c.Open&in != 0:
 			continue // it may be any other value
 		case c.Values != nil:
-			tr.keys[c.JSON] = c.Values
+			s.addKey(tr, in, c.JSON, c.Values...)
 		default:
-			tr.keys[c.JSON] = []*Value{{JSON: c.Value, In: ^Window(0)}}
+			s.addKey(tr, in, c.JSON, &Value{JSON: jsonText(c.Value), In: ^Window(0)})
 		}
 		if c.JSON == "method" {
 			continue
 		}
 		if tr.without[c.JSON] = in &^ c.In; c.Required&c.In != c.In {
-			tr.optional[c.JSON] = mem.In &^ c.Required
+			tr.optional[c.JSON] = tr.in &^ c.Required
 		}
 	}
 	for _, f := range st.Fields {
+		if f.In&in == 0 {
+			continue
+		}
 		tr.all = append(tr.all, f.JSON)
 		if !always(f) {
 			continue
@@ -230,7 +308,9 @@ func (s *analyzer) traitsOf(mem *Member, st *Struct, union Window) *traits {
 		switch x := named.Type.Shape.(type) {
 		case *Enum:
 			if !x.Open && extraWindow(f)&in == 0 {
-				tr.keys[f.JSON] = x.Values
+				for _, v := range x.Values {
+					s.addKey(tr, in, f.JSON, &Value{JSON: jsonText(v.JSON), In: v.In})
+				}
 			}
 		case *Struct:
 			for _, inner := range x.Fields {
@@ -244,4 +324,13 @@ func (s *analyzer) traitsOf(mem *Member, st *Struct, union Window) *traits {
 	slices.Sort(tr.required)
 	slices.Sort(tr.all)
 	return tr
+}
+
+// addKey adds the fixed values that a member has in some revisions.
+func (s *analyzer) addKey(tr *traits, in Window, name string, values ...*Value) {
+	for _, v := range values {
+		if v.In&in != 0 {
+			tr.keys[name] = append(tr.keys[name], &Value{JSON: v.JSON, In: s.openEnded(v.In&in, in)})
+		}
+	}
 }

@@ -17,16 +17,18 @@ func (p *Package) Dump(w io.Writer) {
 			for _, c := range x.Consts {
 				fmt.Fprintf(w, "\t%s = %q%s\n", c.JSON, c.Value, p.window(c.In))
 				for _, v := range c.Values {
-					fmt.Fprintf(w, "\t\t%q%s\n", v.JSON, p.window(v.In))
+					fmt.Fprintf(w, "\t\t%s%s\n", v.JSON, p.window(v.In))
 				}
 			}
 			for _, f := range x.Fields {
 				fmt.Fprintf(w, "\t%s %s%s%s\n", f.JSON, exprName(f.Type), p.window(f.In), p.traits(f))
 			}
 		case *Union:
-			fmt.Fprintf(w, " union by %q\n", x.Key)
-			for _, t := range x.Tests {
-				fmt.Fprintf(w, "\t%s%s if %s %s\n", t.Member.Type.Name, p.window(t.In), strings.Join(t.Values, "|"), strings.Join(t.Path, "/"))
+			for _, sel := range x.Selectors() {
+				fmt.Fprintf(w, " union%s by %q\n", p.window(sel.In), sel.Key)
+				for _, t := range sel.Tests {
+					fmt.Fprintf(w, "\t%s%s if %s %s\n", t.Member.Type.Name, p.window(t.In), strings.Join(t.Values, "|"), strings.Join(t.Path, "/"))
+				}
 			}
 		case *Enum:
 			fmt.Fprintf(w, " enum open=%v\n", x.Open)

@@ -9,7 +9,11 @@
 // JSON pointer and the rule to write.
 package ir
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+	"strings"
+)
 
 // Package is the merged model of all revisions.
 type Package struct {
@@ -145,7 +149,7 @@ const (
 type Const struct {
 	Name, JSON, Value string // Name is the Go name
 	In, Required      Window
-	// Values has the values of all revisions if some have other values than Value; Value is the first.
+	// Values has the JSON texts of the values of all revisions if some have other values than Value; Value is the first.
 	Values []*Value
 	// Open has the revisions in which it may be any string.
 	Open Window
@@ -268,7 +272,18 @@ func (k Kind) String() string {
 
 // Union is a value of one of several types.
 type Union struct {
-	Members []*Member // in the order of the newest revision that has them
+	Members  []*Member // in the order of the newest revision that has them
+	Selector           // of the oldest revisions
+	// Newer has the selectors of newer revisions in which the types have other properties, oldest first.
+	Newer []Selector
+}
+
+// Selectors returns all selectors of u, oldest first.
+func (u *Union) Selectors() []Selector { return append([]Selector{u.Selector}, u.Newer...) }
+
+// A Selector selects the member of a union in some revisions.
+type Selector struct {
+	In Window
 	// Key is the member whose value selects the type. It is "" if the type depends
 	// only on which members are present.
 	Key string
@@ -278,6 +293,21 @@ type Union struct {
 	Tests []Test
 }
 
+// Only returns the member that all values have, or nil.
+func (s *Selector) Only() *Member {
+	if s.Key == "" && len(s.Tests) == 1 && len(s.Tests[0].Path) == 0 {
+		return s.Tests[0].Member
+	}
+	return nil
+}
+
+// Texts reports whether all values of the key are strings.
+func (s *Selector) Texts() bool {
+	return !slices.ContainsFunc(s.Tests, func(t Test) bool {
+		return slices.ContainsFunc(t.Values, func(v string) bool { return !strings.HasPrefix(v, `"`) })
+	})
+}
+
 // Member is one type of a union.
 type Member struct {
 	Type *Type
@@ -285,7 +315,7 @@ type Member struct {
 }
 
 // Test matches a member of a union in the revisions In. It matches if the value of the union's key is one
-// of Values (or the key is absent and Values is empty), and if there is a member at
+// of Values, which are JSON texts (or the key is absent and Values is empty), and if there is a member at
 // Path, unless Path is empty.
 type Test struct {
 	Member *Member
@@ -302,7 +332,7 @@ type Enum struct {
 	Closed Window
 }
 
-// Value is a value of an enum.
+// Value is a value of an enum, or of a constant.
 type Value struct {
 	Name, JSON, Doc string
 	In              Window

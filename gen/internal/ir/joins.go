@@ -36,6 +36,8 @@ const (
 	checkedJoin
 	restrictedJoin
 	constantJoin
+	selectorJoin
+	singleJoin
 	aliasJoin
 	methodJoin
 )
@@ -192,6 +194,18 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"no field. Each revision writes its own constant. Another value that the revision allows is in `Extra`",
 		"The member %q is %s %s.",
 		"a constant that changes",
+	},
+	selectorJoin: {
+		"the types of a union have another constant member in some revisions, or none",
+		"the union. Each revision selects the type by its own members",
+		"Its types are distinguished %s by %s.",
+		"a union by another member",
+	},
+	singleJoin: {
+		"a union is a single object in some revisions",
+		"the union. The other types are errors there",
+		"It is always %s %s.",
+		"an object in place of a union of objects",
 	},
 	aliasJoin: {
 		"a definition is only another name of a definition in some revisions",

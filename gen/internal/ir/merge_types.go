@@ -134,8 +134,8 @@ func (m *merger) memberOccurrences(t *mergedType, name string) (occs []occurrenc
 	return occs, seen &^ optional
 }
 
-// addConst adds a member with one fixed value, and reports whether the member is one. Other strings that a
-// revision allows are values of the constant. The method of a message is added without revisions, because it is
+// addConst adds a member with one fixed value, and reports whether the member is one. Other constants and strings
+// that a revision allows are values of the constant. The method of a message is added without revisions, because it is
 // not in the params.
 func (m *merger) addConst(t *mergedType, s *Struct, name string, occs []occurrence, required, owner Window) bool {
 	first, ok := occs[0].node.(*constNode)
@@ -143,14 +143,18 @@ func (m *merger) addConst(t *mergedType, s *Struct, name string, occs []occurren
 		return false
 	}
 	position, method := t.name+"."+name, name == "method" && isMessage(t.occs[len(t.occs)-1].node)
-	c := &Const{Name: goName(name), JSON: name, Value: first.value, Values: []*Value{{JSON: first.value}}}
+	c := &Const{Name: goName(name), JSON: name, Value: first.value, Values: []*Value{{JSON: jsonText(first.value)}}}
 	for i, o := range m.resolved(occs) {
-		values, same := textValues(o.node), equalNodes(o.node, first)
+		values, same := constantValues(o.node), equalNodes(o.node, first)
 		if isText(o.node) {
-			values, c.Open = []string{first.value}, c.Open|1<<o.bit
+			values, c.Open = constantValues(first), c.Open|1<<o.bit
 		}
 		if twice := i > 0 && occs[i-1].bit == o.bit && !equalNodes(occs[i-1].node, occs[i].node); values == nil || twice || method && !same {
-			m.conflict(position, occs, "a constant cannot change; give the newer form its own definition")
+			x := m.typeFix(t)
+			if method {
+				x = fix{}
+			}
+			m.problems.fixing(x, func() { m.conflict(position, occs, "a constant cannot change; give the newer form its own definition") })
 			m.ownDefinition(m.problems.last(), t.name)
 			return true
 		}
@@ -376,7 +380,8 @@ func (m *merger) memberNodes(t *mergedType, o occurrence) []node {
 
 // membersForObject returns the member of the union t that matches an object from another
 // revision, and adds the object as an occurrence of the member. If none matches and the revision does not have
-// the union, it is the member that matches the object of another revision.
+// the union, it is the member that matches the object of another revision. A definition
+// of a new revision must be the same object as the definition of the member, unless the revision does not have the member.
 func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []node {
 	fits, d := m.membersThatFit(t, obj), m.documents[bit]
 	for _, o := range t.occs {
@@ -384,8 +389,11 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 			fits = m.membersThatFit(t, other)
 		}
 	}
+	if d.defs[t.name] != nil && d.name > m.rules.OrderFrom {
+		fits = fitsIn(bit, fits, obj)
+	}
 	if len(fits) != 1 {
-		m.problems.add(obj.pos(), "%q is a union in a later revision, and %d of its members match this object; select one with a Widen rule", t.name, len(fits))
+		m.problems.add(obj.pos(), "%q is a union in another revision, and %d of its members match this object; select one with a Widen rule", t.name, len(fits))
 		return nil
 	}
 	m.add(fits[0], bit, obj)
@@ -401,6 +409,25 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 		}
 	}
 	return nodes
+}
+
+// fitsIn returns the types with the same object in a revision. If there are none, it returns those that the revision does
+// not have.
+func fitsIn(bit int, types []*mergedType, obj *objectNode) (fits []*mergedType) {
+	var absent []*mergedType
+	for _, x := range types {
+		same := func(o occurrence) bool { return o.bit == bit && equalNodes(o.node, obj) }
+		switch {
+		case !x.in().Has(bit):
+			absent = append(absent, x)
+		case slices.ContainsFunc(x.occs, same):
+			fits = append(fits, x)
+		}
+	}
+	if len(fits) == 0 {
+		return absent
+	}
+	return fits
 }
 
 // membersThatFit returns the members of the union t that have all members of an object.

@@ -316,7 +316,7 @@ func (m *merger) isUnion(bit int, n node) bool {
 	case *unionNode:
 		return true
 	case *refNode:
-		t := m.typeOf(bit, n.def)
+		t := m.typeOf(bit, m.target(bit, n.def))
 		return t != nil && m.kindOf(t) == unionKind
 	}
 	return false
