@@ -39,8 +39,8 @@ import (
 // omitzero makes it optional; the tag jsonschema describes it. The tags title, default, enum,
 // format, pattern, minimum, maximum, minLength, maxLength, minItems and maxItems have the
 // meaning that they have in JSON Schema, with commas between the values of an enum. The tag
-// header sets "x-mcp-header". A tag that has no effect on the type of its field is an error. In
-// arguments, pointers and fields with a default are optional too.
+// header sets "x-mcp-header". In arguments, pointers and fields with a default are optional
+// too.
 //
 // [connection.RequestFromContext] returns the whole request, for example to read its Meta.
 //

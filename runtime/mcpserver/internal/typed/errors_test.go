@@ -218,15 +218,6 @@ func TestInvalidTags(t *testing.T) {
 		`field "N": tag jsonschema: the tag is a description, which must not begin with "minimum="`: reflect.TypeFor[struct {
 			N int `jsonschema:"minimum=1"`
 		}](),
-		`field "N": tag minimum: has no effect on a value of type ["string"]`: reflect.TypeFor[struct {
-			N string `minimum:"1"`
-		}](),
-		`field "N": tag minItems: has no effect on a value of type ["integer"]`: reflect.TypeFor[struct {
-			N int `minItems:"1"`
-		}](),
-		`field "N": tag pattern: has no effect on a value of type ["array"]`: reflect.TypeFor[struct {
-			N []string `pattern:"a"`
-		}](),
 		`field "Inner": field "F": the type func() cannot be encoded as JSON`: reflect.TypeFor[struct {
 			Inner struct{ F func() }
 		}](),

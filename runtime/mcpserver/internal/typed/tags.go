@@ -17,7 +17,6 @@ import (
 // applyTags applies the tags of a field to its schema.
 func applyTags(sf reflect.StructField, s *schema) error {
 	g := tags{tag: sf.Tag}
-	g.checkTypes(s)
 	g.describe(s)
 	s.title, s.pattern, s.format = sf.Tag.Get("title"), sf.Tag.Get("pattern"), sf.Tag.Get("format")
 	if deref(sf.Type) == reflect.TypeFor[time.Time]() && s.format == "" && s.given == nil {
@@ -51,31 +50,6 @@ func (g *tags) fail(key string, err error) {
 	if g.err == nil {
 		g.err = fmt.Errorf("tag %s: %w", key, err)
 	}
-}
-
-// checkTypes reports tags that have no effect on values of the schema's type.
-func (g *tags) checkTypes(s *schema) {
-	if s.given != nil || len(s.types) == 0 {
-		return
-	}
-	for _, key := range restrictions {
-		if _, has := g.tag.Lookup(key); has && !restricts(key, s) {
-			g.fail(key, fmt.Errorf("has no effect on a value of type %q", s.types))
-		}
-	}
-}
-
-// restricts reports whether a keyword restricts the values of a schema.
-func restricts(key string, s *schema) bool {
-	switch key {
-	case "minimum", "maximum":
-		return hasType(s, "integer") || hasType(s, "number")
-	case "minLength", "maxLength", "pattern":
-		return hasType(s, "string")
-	case "minItems", "maxItems":
-		return hasType(s, "array")
-	}
-	return true
 }
 
 // describe sets the description. A text that begins like the tags of other packages is an error.
