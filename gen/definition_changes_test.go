@@ -130,6 +130,7 @@ func TestDefinitionChanges(t *testing.T) {
 	for i, x := range definitionChanges {
 		for seed := *randomFirst; seed < *randomFirst+*randomSeeds/12; seed++ {
 			t.Run(fmt.Sprint(x.name, "/", seed), func(t *testing.T) {
+				t.Parallel()
 				r := rand.New(rand.NewSource(seed*100 + int64(i)))
 				in := refusedInput(t, func(defs object) {
 					names := slices.Sorted(maps.Keys(defs))

@@ -169,6 +169,7 @@ func TestFormsOfRandomEdits(t *testing.T) {
 	}
 	for seed := *randomFirst; seed < *randomFirst+*randomSeeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			in := refusedInput(t, randomEdit(seed))
 			if c, err := in.compile(&rules); err != nil {
 				fillIn(t, in)

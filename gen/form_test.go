@@ -247,6 +247,7 @@ var refusedExtensions = map[string][2]string{
 func TestFormsOfExtensions(t *testing.T) {
 	for name, replaced := range refusedExtensions {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			skipMost(t)
 			text := strings.Replace(weather, replaced[0], replaced[1], 1)
 			pasted := filepath.Join(t.TempDir(), "rules.txt")

@@ -743,6 +743,7 @@ func renamedAnnotations(name string) edit {
 func TestJoins(t *testing.T) {
 	for name, x := range joins {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p, err := futureModel(t, x.edit)
 			require.NoError(t, err)
 			var lines []string
