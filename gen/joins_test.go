@@ -311,10 +311,6 @@ var widened = map[string]struct {
 		member("Annotations", "audience", `{"type": "array", "items": {"type": "integer"}}`),
 		"Annotations.audience: It is raw JSON in Extra in 2027-03-01: an array.",
 	},
-	"an enum in one place only": {
-		combine(define("ResultType", `{"type": "string", "enum": ["complete"]}`), member("CallToolResult", "resultType", `{"$ref": "#/$defs/ResultType"}`)),
-		"CallToolResult.resultType: It is raw JSON in Extra in 2027-03-01: ResultType.",
-	},
 	"null without a required member": {
 		member("ProgressNotificationParams", "total", `{"type": ["number", "null"]}`),
 		"ProgressNotification.total: It is raw JSON in Extra in 2027-03-01: null or number.",

@@ -29,6 +29,10 @@ var changedForms = map[string]mergeError{
 		resultTypes(`{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`),
 		[]string{"2027-03-01#/$defs/CallToolResult/properties/resultType is an object", "2026-07-28#/$defs/CallToolResult/properties/resultType"},
 	},
+	"the values of the type of one result": {
+		combine(define("ResultType", `{"type": "string", "enum": ["complete"]}`), member("CallToolResult", "resultType", `{"$ref": "#/$defs/ResultType"}`)),
+		[]string{"2027-03-01#/$defs/ResultType is ", "one revision has an enum in one place and any string in another"},
+	},
 	"a _meta of another type": {
 		combine(define("OtherMeta", `{"type": "object", "properties": {"z": {"type": "string"}}}`), member("CallToolResult", "_meta", `{"$ref": "#/$defs/OtherMeta"}`)),
 		[]string{futureRevision, "2026-07-28", "#/$defs/CallToolResult", "from *ResultMeta to *OtherMeta", `Change rule for "CallToolResult._meta"`},

@@ -18,7 +18,7 @@ func (m *merger) mergeStruct(t *mergedType) {
 		occs, required := m.memberOccurrences(t, name)
 		x := fix{extraFix, t.name + "." + name}
 		switch {
-		case name == "_meta" && m.rules.meta(t.name) != nil, name == "resultType" && !m.all(m.resolved(occs), isTextual):
+		case name == "_meta" && m.rules.meta(t.name) != nil, name == "resultType":
 			x = fix{} // the runtime reads and writes it
 		case name == "params" && m.any(t.occs, isMessage):
 			x = fix{} // the message has no Extra
@@ -459,6 +459,16 @@ func hasAllMembers(x *mergedType, obj *objectNode) bool {
 	return true
 }
 
+// openEnums returns rules that replace the enums of t in some revisions with any string.
+func (m *merger) openEnums(t *mergedType, in Window) (rules []any) {
+	for _, o := range t.occs {
+		if is[*enumNode](o.node) && in.Has(o.bit) {
+			rules = append(rules, setTo(o.node.pos(), `{"type": "string"}`))
+		}
+	}
+	return rules
+}
+
 // mergeOpenEnum makes t an enum with the values of an Open rule. A revision whose schema
 // has an enum allows only the values of the schema.
 func (m *merger) mergeOpenEnum(t *mergedType, o *Open) {
@@ -467,6 +477,7 @@ func (m *merger) mergeOpenEnum(t *mergedType, o *Open) {
 	closed, open := where(t.occs, is[*enumNode])
 	if closed&open != 0 {
 		m.conflict(t.name, t.occs, "one revision has an enum in one place and any string in another")
+		m.problems.last().Choose("The value is any string everywhere.", m.openEnums(t, closed&open)...)
 	}
 	for _, oc := range t.occs {
 		if n, ok := oc.node.(*enumNode); ok {
