@@ -313,6 +313,10 @@ func appendElicitRequestParams(b []byte, e *wire.Encoder, v ElicitRequestParams)
 		if !e.Has(since20251125) {
 			return e.Lacks(b, "ElicitRequestParams with mode \"url\"")
 		}
+	case *UnknownElicitRequestParams:
+		if e.Needs(only20250618) {
+			return e.Lacks(b, "UnknownElicitRequestParams")
+		}
 	}
 	return v.AppendJSON(b, e)
 }
@@ -507,6 +511,10 @@ func appendEnumSchema(b []byte, e *wire.Encoder, v EnumSchema) []byte {
 		if !e.Has(since20251125) {
 			return e.Lacks(b, "EnumSchema with type \"array\"")
 		}
+	case *UnknownEnumSchema:
+		if e.Needs(only20250618) {
+			return e.Lacks(b, "UnknownEnumSchema")
+		}
 	}
 	return v.AppendJSON(b, e)
 }
@@ -530,6 +538,9 @@ func decodeEnumSchema(d *wire.Decoder) EnumSchema {
 		case d.Has(since20251125):
 			v = new(TitledMultiSelectEnumSchema)
 		}
+	}
+	if v == nil && d.Needs(only20250618) {
+		v = new(UntitledSingleSelectEnumSchema)
 	}
 	if v == nil {
 		v = new(UnknownEnumSchema)

@@ -88,6 +88,7 @@ const (
 	only20241105           wire.Window = 0b1
 	only20250326           wire.Window = 0b10
 	until20250326          wire.Window = 0b11
+	only20250618           wire.Window = 0b100
 	until20250618          wire.Window = 0b111
 	only20251125           wire.Window = 0b1000
 	from20250618to20251125 wire.Window = 0b1100

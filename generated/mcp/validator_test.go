@@ -210,7 +210,7 @@ func has(v map[string]any, path ...string) bool {
 
 // unionOf returns the types among which the decoder chooses, or nil.
 func unionOf(s shape) []shape {
-	if s.name == "EnumSchema" && s.file.revision == Revision20250618 || s.name == "ClientNotification" { // a struct in some revisions, a union in Go
+	if s.name == "ClientNotification" { // a struct in some revisions, a union in Go
 		if s.alternatives() == nil {
 			return []shape{s}
 		}

@@ -163,13 +163,12 @@ func (g *generator) unionCodec(f *jen.File, t *ir.Type, u *ir.Union) {
 }
 
 // appendUnion prints the encoder of a union. Encoding fails for nil, for types that the revision does not
-// have, and for unknown types if the revision has a single one.
+// have, and for unknown types if the revision has an object in place of the union.
 func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 	missing := jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(t.Name)))
 	windowed := func(m *ir.Member) bool { return m.In != ^ir.Window(0) }
-	only := func(sel ir.Selector) bool { return sel.Only() != nil }
 	guard := jen.If(jen.Id("v").Op("==").Nil()).Block(missing)
-	if slices.ContainsFunc(u.Members, windowed) || slices.ContainsFunc(u.Newer, only) {
+	if slices.ContainsFunc(u.Members, windowed) || u.Objects != 0 {
 		guard = jen.Switch(jen.Id("v").Op(".").Parens(jen.Type())).BlockFunc(func(d *jen.Group) {
 			d.Case(jen.Nil()).Block(missing)
 			for _, m := range u.Members {
@@ -180,11 +179,9 @@ func (g *generator) appendUnion(f *jen.File, t *ir.Type, u *ir.Union) {
 					jen.If(jen.Op("!").Add(g.has(m.In))).Block(
 						jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit(memberTitle(t, u, m))))))
 			}
-			for _, sel := range u.Newer {
-				if only(sel) {
-					d.Case(jen.Op("*").Id("Unknown" + t.Name)).Block(jen.If(jen.Id("e").Dot("Needs").Call(g.window(sel.In))).Block(
-						jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit("Unknown"+t.Name)))))
-				}
+			if u.Objects != 0 {
+				d.Case(jen.Op("*").Id("Unknown" + t.Name)).Block(jen.If(jen.Id("e").Dot("Needs").Call(g.window(u.Objects))).Block(
+					jen.Return(jen.Id("e").Dot("Lacks").Call(jen.Id("b"), jen.Lit("Unknown"+t.Name)))))
 			}
 		})
 	}
@@ -250,9 +247,10 @@ func (g *generator) bySelector(d *jen.Group, t *ir.Type, u *ir.Union, sel ir.Sel
 		g.byMembers(d, t, sel)
 		return
 	}
-	fallback := g.withoutKey(u, sel)
+	fallback, objects := g.withoutKey(u, sel), u.Objects&sel.In
 	if fallback != nil {
 		if c := keyConst(sel, fallback); c.In&sel.In != sel.In {
+			objects &= c.In
 			d.If(jen.Op("!").Id("d").Dot("Has").Call(g.window(c.In))).Block(
 				jen.Id("v").Op(":=").New(typeID(fallback.Type)), decodeValue(), jen.Return(jen.Id("v")))
 		}
@@ -277,6 +275,10 @@ func (g *generator) bySelector(d *jen.Group, t *ir.Type, u *ir.Union, sel ir.Sel
 			i = n
 		}
 	})
+	if objects != 0 {
+		i := slices.IndexFunc(u.Members, func(m *ir.Member) bool { return m.In&objects != 0 })
+		d.If(jen.Id("v").Op("==").Nil().Op("&&").Id("d").Dot("Needs").Call(g.window(u.Objects))).Block(setNew(u.Members[i].Type)) // its decoder refuses the value
+	}
 	d.If(jen.Id("v").Op("==").Nil()).Block(jen.Id("v").Op("=").New(jen.Id("Unknown" + t.Name)))
 	d.Add(decodeValue())
 	d.Return(jen.Id("v"))

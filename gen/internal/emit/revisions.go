@@ -69,6 +69,7 @@ func putUnion(u *ir.Union, put func(...ir.Window)) {
 	for _, m := range u.Members {
 		put(m.In)
 	}
+	put(u.Objects)
 	for _, sel := range u.Selectors() {
 		put(sel.Optional)
 		if len(u.Newer) > 0 {

@@ -22,6 +22,7 @@ type traits struct {
 // discriminate sets the selectors of a union, and reports a problem if its members cannot be distinguished.
 func (s *analyzer) discriminate(t *mergedType, u *Union) {
 	list := s.selections(t, u, t.in())
+	u.Objects = s.openEnded(t.in()&^t.unionIn(), t.in())
 	for i, x := range list {
 		if x.unclear != nil {
 			s.refuseUnclear(t, x)
@@ -84,7 +85,7 @@ func (s *analyzer) selection(t *mergedType, u *Union, w Window) selection {
 			list = append(list, s.traitsOf(mem, st, w))
 		}
 	}
-	if bit := newest(w); len(list) == 1 && s.documents[bit].name > s.rules.OrderFrom && w == 1<<bit && oldest(t.in()) < bit && !t.isUnionIn(bit) {
+	if bit := newest(w); len(list) == 1 && s.documents[bit].name > s.rules.OrderFrom && w == 1<<bit && oldest(t.in()) < bit && !t.unionIn().Has(bit) {
 		x.Tests = []Test{{Member: list[0].member, In: ^Window(0)}}
 		return x
 	}
@@ -103,9 +104,10 @@ func (s *analyzer) selection(t *mergedType, u *Union, w Window) selection {
 	return x
 }
 
-// isUnionIn reports whether a revision has t as a union.
-func (t *mergedType) isUnionIn(bit int) bool {
-	return slices.ContainsFunc(t.occs, func(o occurrence) bool { return o.bit == bit && is[*unionNode](o.node) })
+// unionIn returns the revisions that have t as a union.
+func (t *mergedType) unionIn() Window {
+	unions, _ := where(t.occs, is[*unionNode])
+	return unions
 }
 
 // refuseUnclear reports a problem: the members of a union cannot be distinguished.

@@ -24,6 +24,9 @@ func (p *Package) Dump(w io.Writer) {
 				fmt.Fprintf(w, "\t%s %s%s%s\n", f.JSON, exprName(f.Type), p.window(f.In), p.traits(f))
 			}
 		case *Union:
+			if x.Objects != 0 {
+				fmt.Fprintf(w, " object%s\n", p.window(x.Objects))
+			}
 			for _, sel := range x.Selectors() {
 				fmt.Fprintf(w, " union%s by %q\n", p.window(sel.In), sel.Key)
 				for _, t := range sel.Tests {

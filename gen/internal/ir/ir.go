@@ -276,6 +276,8 @@ type Union struct {
 	Selector           // of the oldest revisions
 	// Newer has the selectors of newer revisions in which the types have other properties, oldest first.
 	Newer []Selector
+	// Objects has the revisions in which the definition is one object, so that no unknown type is valid.
+	Objects Window
 }
 
 // Selectors returns all selectors of u, oldest first.
