@@ -152,11 +152,9 @@ func (p *Player) post(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		later = io.Discard
 	}
 	if later != nil {
-		started := make(chan struct{})
-		p.background.Go(func() { // ends with the script of the message, at the latest with ctx
-			p.handle(ctx, body, later, sync.OnceFunc(func() { close(started) }))
+		inOrder(&p.background, func(waits func()) { // ends at the latest with ctx
+			p.handle(ctx, body, later, waits)
 		})
-		<-started
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpwright/mcp/cmd/mcpwright/internal/wiretrace"
@@ -86,7 +87,8 @@ func turnsOf(list []*Message) (turns []*turn) {
 }
 
 // Serve reads the messages of a client, one on each line, and writes the recorded messages
-// to it, until the input ends.
+// to it, until the input ends. It handles a message when the messages before it have been
+// handled or wait for the client, so that each run writes the same order.
 func (p *Player) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -97,11 +99,9 @@ func (p *Player) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			started := make(chan struct{})
-			running.Go(func() { // ends with the script of the message, at the latest after the timeouts of its requests
-				p.handle(ctx, line, w, sync.OnceFunc(func() { close(started) }))
+			inOrder(&running, func(waits func()) { // ends at the latest after the timeouts of the requests of the server
+				p.handle(ctx, line, w, waits)
 			})
-			<-started
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -110,6 +110,18 @@ func (p *Player) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			return fmt.Errorf("read the client: %w", err)
 		}
 	}
+}
+
+// inOrder calls a function in a goroutine. It returns when the function returns or calls
+// waits, which the function may do more than once.
+func inOrder(running *sync.WaitGroup, handle func(waits func())) {
+	passed := make(chan struct{})
+	waits := sync.OnceFunc(func() { close(passed) })
+	running.Go(func() { // ends with the function
+		defer waits()
+		handle(waits)
+	})
+	<-passed
 }
 
 // lockedWriter writes whole messages.
@@ -126,33 +138,36 @@ func (w *lockedWriter) Write(b []byte) (int, error) {
 }
 
 // handle handles a message of the client, and writes the messages of the server. It calls
-// started when the next message may be handled.
-func (p *Player) handle(ctx context.Context, line []byte, out io.Writer, started func()) {
-	defer started()
+// waits before it waits for the client, so that the next message can be handled.
+func (p *Player) handle(ctx context.Context, line []byte, out io.Writer, waits func()) {
 	all, err := readAll(line)
 	if err != nil {
 		p.differ(Difference{Method: "message", Problem: fmt.Sprintf("the client has sent a message that is not JSON-RPC: %v", err)})
 		return
 	}
 	if line = bytes.TrimSpace(line); line[0] == '[' {
-		p.handleBatch(ctx, all, out, started)
+		p.handleBatch(ctx, all, out, waits)
 		return
 	}
-	p.handleMessage(ctx, all[0], out, started)
+	p.handleMessage(ctx, all[0], out, waits)
 }
 
 // handleBatch handles the messages of a batch. The responses are a batch, too.
-func (p *Player) handleBatch(ctx context.Context, all []*fields, out io.Writer, started func()) {
+func (p *Player) handleBatch(ctx context.Context, all []*fields, out io.Writer, waits func()) {
 	responses := &batchWriter{next: out}
 	var running sync.WaitGroup
+	var waiting atomic.Bool
 	for _, f := range all {
-		taken := make(chan struct{})
-		running.Go(func() { // ends with the script of the message
-			p.handleMessage(ctx, f, responses, sync.OnceFunc(func() { close(taken) }))
+		inOrder(&running, func(waits func()) {
+			p.handleMessage(ctx, f, responses, func() {
+				waiting.Store(true)
+				waits()
+			})
 		})
-		<-taken
 	}
-	started()
+	if waiting.Load() {
+		waits()
+	}
 	running.Wait()
 	if len(responses.list) > 0 {
 		_ = writeLine(out, join(responses.list)) // the reader finds out that the client has ended
@@ -179,19 +194,17 @@ func (w *batchWriter) Write(line []byte) (int, error) {
 }
 
 // handleMessage handles one message.
-func (p *Player) handleMessage(ctx context.Context, f *fields, out io.Writer, started func()) {
-	defer started()
+func (p *Player) handleMessage(ctx context.Context, f *fields, out io.Writer, waits func()) {
 	if f.kind() == wiretrace.Response {
 		p.deliver(f)
 		return
 	}
 	t := p.take(f)
-	started()
 	if t == nil {
 		p.refuse(f, out)
 		return
 	}
-	s := script{player: p, turn: t, received: f, out: out}
+	s := script{player: p, turn: t, received: f, out: out, waits: waits}
 	s.play(ctx)
 }
 
@@ -284,6 +297,7 @@ type script struct {
 	turn     *turn
 	received *fields // the message of the client
 	out      io.Writer
+	waits    func() // is called before the script waits for the client
 }
 
 // play sends the messages of the server in order. A request waits for its response.
@@ -337,6 +351,7 @@ func (s *script) ask(ctx context.Context, m, recorded *Message) bool {
 	if recorded == nil {
 		return true // the client did not respond
 	}
+	s.waits()
 	timeout := time.NewTimer(p.opts.Timeout)
 	defer timeout.Stop()
 	select {
