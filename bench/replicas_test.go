@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -157,7 +158,8 @@ func TestReplicaBudgetOfATakeover(t *testing.T) {
 	})
 }
 
-// TestReplicaBudgetOfIdleSessions compares the memory of sessions with and without sharing.
+// TestReplicaBudgetOfIdleSessions compares the memory of sessions with and without sharing. It takes the median of
+// three measurements, because what earlier tests used may become free during the first.
 func TestReplicaBudgetOfIdleSessions(t *testing.T) {
 	const sessions = 20_000
 	inUse := func(h http.Handler) float64 {
@@ -179,11 +181,16 @@ func TestReplicaBudgetOfIdleSessions(t *testing.T) {
 		defer runtime.KeepAlive(h)
 		return (used() - before) / sessions
 	}
-	var without, with float64
-	synctest.Test(t, func(t *testing.T) { without = inUse(newReplica(t, nil, "", nil)) })
-	synctest.Test(t, func(t *testing.T) {
-		with = inUse(newReplica(t, &countingEngine{forgetful: true}, "one", network{}))
-	})
+	var alone, shared [3]float64
+	for i := range alone {
+		synctest.Test(t, func(t *testing.T) { alone[i] = inUse(newReplica(t, nil, "", nil)) })
+		synctest.Test(t, func(t *testing.T) {
+			shared[i] = inUse(newReplica(t, &countingEngine{forgetful: true}, "one", network{}))
+		})
+	}
+	slices.Sort(alone[:])
+	slices.Sort(shared[:])
+	without, with := alone[1], shared[1]
 	t.Logf("bytes of an idle session: %.0f without sharing, %.0f with it", without, with)
 	require.LessOrEqual(t, with-without, 128.0)
 }
