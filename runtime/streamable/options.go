@@ -61,6 +61,10 @@ type Options struct {
 	// to guess, and consist of visible ASCII characters; otherwise the request gets the
 	// status 500. Nil means a random id. Sharing has its own ids.
 	NewSessionID func(*http.Request) string
+	// MayDelete is called when the client of a session asks to end it, before the session
+	// ends. If it returns false, it has written the response, and the session continues.
+	// Nil ends the session.
+	MayDelete func(http.ResponseWriter, *http.Request) bool
 	// Sharing lets other replicas continue the sessions. Nil means that a session is lost
 	// when the process ends. Package scale has an implementation.
 	Sharing Sharing

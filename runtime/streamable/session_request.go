@@ -145,6 +145,9 @@ func (h *Handler) serveSessionDelete(w http.ResponseWriter, r *http.Request, rev
 		return refused
 	}
 	defer s.endUse()
+	if h.opts.MayDelete != nil && !h.opts.MayDelete(w, r) {
+		return nil
+	}
 	if h.sessions.remove(s) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), endTimeout)
 		defer cancel()

@@ -436,6 +436,32 @@ func TestSessionNeedsItsPrincipal(t *testing.T) {
 	require.Equal(t, http.StatusOK, e.post(initialize("2025-11-25"), "X-User: ann").status)
 }
 
+func TestMayDelete(t *testing.T) {
+	var asked []string
+	e := serve(t, nil, &streamable.Options{
+		Principal: func(r *http.Request) string { return r.Header.Get("X-User") },
+		MayDelete: func(w http.ResponseWriter, r *http.Request) bool {
+			asked = append(asked, r.Header.Get("X-User"))
+			if len(asked) == 1 {
+				http.Error(w, "not yet", http.StatusMethodNotAllowed)
+				return false
+			}
+			return true
+		},
+	})
+	c := &client{e, e.post(initialize("2025-11-25"), "X-User: ann").header.Get("Mcp-Session-Id"), "2025-11-25"}
+	end := func(header ...string) answer { return e.send(http.MethodDelete, "", append(c.headers(), header...)...) }
+	require.Equal(t, http.StatusNotFound, end("X-User: bob").status)
+	require.Empty(t, asked, "a stranger ends no session")
+	a := end("X-User: ann")
+	require.Equal(t, http.StatusMethodNotAllowed, a.status)
+	require.Equal(t, "not yet\n", a.body)
+	require.Equal(t, http.StatusOK, c.call("echo", "X-User: ann").status)
+	require.Equal(t, http.StatusNoContent, end("X-User: ann").status)
+	require.Equal(t, http.StatusNotFound, c.call("echo", "X-User: ann").status)
+	require.Equal(t, []string{"ann", "ann"}, asked)
+}
+
 func TestTransportContextHasHTTPRequest(t *testing.T) {
 	e := serve(t, map[string]tool{"path": func(c ctx, s *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		tr := s.Transport().(*streamable.TransportContext)

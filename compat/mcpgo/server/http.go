@@ -51,6 +51,7 @@ func NewStreamableHTTPServer(server *MCPServer, opts ...StreamableHTTPOption) *S
 	}
 	if s.ids != nil {
 		s.opts.NewSessionID = func(r *http.Request) string { return s.ids.ResolveSessionIdManager(r).Generate() }
+		s.opts.MayDelete = s.mayDelete
 	}
 	s.handler = sync.OnceValue(func() *streamable.Handler { return streamable.NewHandler(server.kit, &s.opts) })
 	return s
@@ -136,14 +137,15 @@ func (s *StreamableHTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request)
 		http.Error(w, "streams are disabled", http.StatusMethodNotAllowed)
 		return
 	}
-	if s.ids != nil {
+	if s.ids != nil && r.Method == http.MethodDelete {
+		r = r.WithContext(context.WithValue(r.Context(), terminatedKey{}, true)) // otherwise the session does not end
+	} else if s.ids != nil {
 		ids := s.ids.ResolveSessionIdManager(r)
-		if status, text := checkSession(ids, r); status != 0 {
-			http.Error(w, text, status)
+		if text := validateSession(ids, r); text != "" {
+			http.Error(w, text, http.StatusNotFound)
 			return
 		}
-		ctx := context.WithValue(r.Context(), managerKey{}, ids)
-		r = r.WithContext(context.WithValue(ctx, terminatedKey{}, r.Method == http.MethodDelete))
+		r = r.WithContext(context.WithValue(r.Context(), managerKey{}, ids))
 	}
 	if s.contextFunc != nil {
 		r = r.WithContext(s.contextFunc(r.Context(), r))

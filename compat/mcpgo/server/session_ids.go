@@ -18,7 +18,8 @@ type SessionIdManager interface {
 	// Validate is called for each request in a session. The client gets the status 404 if it returns
 	// an error or true. Unlike in mcp-go, it also gets this status if the server has no such session.
 	Validate(sessionID string) (isTerminated bool, err error)
-	// Terminate is called when a session ends. If its client ends it, an error and true refuse that.
+	// Terminate is called when a session ends. If its client ends it, an error and true refuse that. Unlike in
+	// mcp-go, it is not called if the server has no such session, or if another caller began the session.
 	Terminate(sessionID string) (isNotAllowed bool, err error)
 }
 
@@ -70,29 +71,31 @@ type (
 	terminatedKey struct{}
 )
 
-// checkSession returns the status and the text with which a request in a session is refused. The status is
-// 0 if it is accepted.
-func checkSession(ids SessionIdManager, r *http.Request) (status int, text string) {
+// validateSession returns the text with which a request in a session is refused, or "".
+func validateSession(ids SessionIdManager, r *http.Request) string {
 	id := r.Header.Get(HeaderKeySessionID)
 	if id == "" || r.Header.Get(HeaderKeyProtocolVersion) == kit.Revision20260728.String() {
-		return 0, "" // it begins a session, or has none
-	}
-	if r.Method == http.MethodDelete {
-		switch refused, err := ids.Terminate(id); {
-		case err != nil:
-			return http.StatusInternalServerError, "Session termination failed: " + err.Error()
-		case refused:
-			return http.StatusMethodNotAllowed, "Session termination not allowed"
-		}
-		return 0, ""
+		return "" // it begins a session, or has none
 	}
 	switch terminated, err := ids.Validate(id); {
 	case err != nil:
-		return http.StatusNotFound, "Invalid session ID"
+		return "Invalid session ID"
 	case terminated:
-		return http.StatusNotFound, "Session terminated"
+		return "Session terminated"
 	}
-	return 0, ""
+	return ""
+}
+
+// mayDelete terminates the id of a session whose client asks to end it, or writes the response.
+func (s *StreamableHTTPServer) mayDelete(w http.ResponseWriter, r *http.Request) bool {
+	refused, err := s.ids.ResolveSessionIdManager(r).Terminate(r.Header.Get(HeaderKeySessionID))
+	switch {
+	case err != nil:
+		http.Error(w, "Session termination failed: "+err.Error(), http.StatusInternalServerError)
+	case refused:
+		http.Error(w, "Session termination not allowed", http.StatusMethodNotAllowed)
+	}
+	return err == nil && !refused
 }
 
 // idPrefix begins the ids of the managers of this package.

@@ -18,7 +18,8 @@ import (
 
 // numbers makes ids of numbers and records its calls.
 type numbers struct {
-	keep bool // clients may not end sessions
+	keep bool  // clients may not end sessions
+	err  error // of Terminate
 
 	mu    sync.Mutex
 	last  int
@@ -55,10 +56,7 @@ func (m *numbers) Validate(id string) (bool, error) {
 
 func (m *numbers) Terminate(id string) (bool, error) {
 	m.add("terminate " + id)
-	if id == "broken" {
-		return false, errors.New("broken")
-	}
-	return m.keep, nil
+	return m.keep, m.err
 }
 
 const (
@@ -103,12 +101,16 @@ func TestSessionIdManager(t *testing.T) {
 	}
 	equal(t, m.take(), "validate invalid, validate terminated, validate 3")
 
-	equal(t, send(h, http.MethodDelete, "broken", "").StatusCode, http.StatusInternalServerError)
-	m.keep = true
+	equal(t, send(h, http.MethodDelete, "3", "").StatusCode, http.StatusNotFound)
+	equal(t, send(h, http.MethodDelete, "", "").StatusCode, http.StatusBadRequest)
+	equal(t, m.take(), "")
+	m.err = errors.New("broken")
+	equal(t, send(h, http.MethodDelete, "1", "").StatusCode, http.StatusInternalServerError)
+	m.keep, m.err = true, nil
 	equal(t, send(h, http.MethodDelete, "1", "").StatusCode, http.StatusMethodNotAllowed)
 	equal(t, post(h, "1", ping).StatusCode, http.StatusOK)
 	m.keep = false
-	m.take()
+	equal(t, m.take(), "terminate 1, terminate 1, validate 1")
 	equal(t, send(h, http.MethodDelete, "1", "").StatusCode, http.StatusNoContent)
 	equal(t, m.take(), "terminate 1")
 	equal(t, post(h, "1", ping).StatusCode, http.StatusNotFound)
