@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/client/transport"
+	"github.com/mcpwright/mcp/compat/mcpgo/internal/convert"
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	"github.com/mcpwright/mcp/compat/mcpgo/server"
 	kit "github.com/mcpwright/mcp/generated/mcp"
@@ -169,7 +170,7 @@ func (c *Client) ProtocolVersion() string {
 // GetServerCapabilities returns the capabilities of the server.
 func (c *Client) GetServerCapabilities() (caps mcp.ServerCapabilities) {
 	if connected := c.Kit(); connected != nil {
-		_ = recode(connected.ServerCapabilities(), &caps) // both types have the same JSON
+		_ = convert.JSON(connected.ServerCapabilities(), &caps) // both types have the same JSON
 	}
 	return caps
 }
@@ -189,7 +190,7 @@ func (c *Client) listen(opts *mcpclient.Options) {
 func passOn[N peer.Message](handlers []func(mcp.JSONRPCNotification)) func(context.Context, N) error {
 	return func(_ context.Context, from N) error {
 		n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
-		if err := recode(from, &n.Notification); err != nil {
+		if err := convert.JSON(from, &n.Notification); err != nil {
 			return err
 		}
 		for _, handle := range handlers {
@@ -215,7 +216,7 @@ func (c *Client) Initialize(ctx context.Context, request mcp.InitializeRequest) 
 		c.listen(opts)
 	}
 	if request.Params.ClientInfo.Name != "" {
-		if err := recode(request.Params.ClientInfo, &opts.Info); err != nil {
+		if err := convert.JSON(request.Params.ClientInfo, &opts.Info); err != nil {
 			return nil, err
 		}
 	}
@@ -236,7 +237,7 @@ func initialized(c *mcpclient.Client) (*mcp.InitializeResult, error) {
 	if info := c.ServerInfo(); info != nil {
 		result.ServerInfo = *info
 	}
-	return convert[mcp.InitializeResult](result)
+	return converted[mcp.InitializeResult](result)
 }
 
 func (c *Client) connected() (*mcpclient.Client, error) {
@@ -351,11 +352,11 @@ func list[Result, To, From any](ctx context.Context, c *Client, all func(*mcpcli
 		if err != nil {
 			return nil, withAuthorization(err)
 		}
-		converted, err := convert[To](item)
+		one, err := converted[To](item)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, *converted)
+		items = append(items, *one)
 	}
 	return result(items), nil
 }
@@ -381,22 +382,13 @@ func send[To any, From wire.Value](ctx context.Context, c *Client, header http.H
 	if err != nil {
 		return nil, withAuthorization(err)
 	}
-	return convert[To](result)
+	return converted[To](result)
 }
 
-// convert converts a value of the kit to a type of package mcp.
-func convert[To any](from any) (*To, error) {
+// converted returns a value as a type with the same JSON.
+func converted[To any](from any) (*To, error) {
 	to := new(To)
-	return to, recode(from, to)
-}
-
-// recode converts a value of package mcp to a type of the kit, or the reverse.
-func recode(from, to any) error {
-	data, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, to)
+	return to, convert.JSON(from, to)
 }
 
 // withAuthorization adds a [transport.AuthorizationRequiredError] to the error of status 401.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mcpwright/mcp/compat/mcpgo/internal/convert"
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	"github.com/mcpwright/mcp/compat/mcpgo/server"
 	kit "github.com/mcpwright/mcp/generated/mcp"
@@ -44,11 +45,8 @@ func WithSamplingHandler(handler SamplingHandler) ClientOption {
 			for i := range request.Messages {
 				m := &request.Messages[i]
 				var err error
-				if m.Content, err = mcp.ParseSamplingContent(m.Content); err != nil {
+				if m.Content, err = convert.SamplingContent(m.Content); err != nil {
 					return nil, err
-				}
-				if blocks, ok := m.Content.([]mcp.Content); ok && len(blocks) == 1 {
-					m.Content = blocks[0]
 				}
 			}
 			request.Method = string(mcp.MethodSamplingCreateMessage)
@@ -96,7 +94,7 @@ func answer[To, From any](response *From, err error) (*To, error) {
 	if err != nil {
 		return nil, &peer.Error{Code: mcp.INTERNAL_ERROR, Message: err.Error()}
 	}
-	return convert[To](response)
+	return converted[To](response)
 }
 
 // NewInProcessClientWithSamplingHandler is like [NewInProcessClient] with the option [WithSamplingHandler].

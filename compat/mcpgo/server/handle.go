@@ -144,28 +144,28 @@ func (s *MCPServer) handleResources(ctx context.Context, in *peer.Inbound, next 
 
 // listResources returns the resources of the server and of a session, in one page.
 func (s *MCPServer) listResources(own map[string]ServerResource) (*kit.ListResourcesResult, error) {
-	result := &kit.ListResourcesResult{Resources: []kit.Resource{}}
-	for _, r := range merged(s, s.resources, own) {
-		definition := new(kit.Resource)
-		if err := toKit(r.Resource, definition); err != nil {
-			return nil, err
-		}
-		result.Resources = append(result.Resources, *definition)
-	}
-	return result, nil
+	list, err := definitions[kit.Resource](merged(s, s.resources, own), func(r ServerResource) any { return r.Resource })
+	return &kit.ListResourcesResult{Resources: list}, err
 }
 
 // listTemplates is like listResources for resource templates.
 func (s *MCPServer) listTemplates(own map[string]ServerResourceTemplate) (*kit.ListResourceTemplatesResult, error) {
-	result := &kit.ListResourceTemplatesResult{ResourceTemplates: []kit.ResourceTemplate{}}
-	for _, t := range merged(s, s.templates, own) {
-		definition := new(kit.ResourceTemplate)
-		if err := toKit(t.Template, definition); err != nil {
+	list, err := definitions[kit.ResourceTemplate](merged(s, s.templates, own), func(t ServerResourceTemplate) any { return t.Template })
+	return &kit.ListResourceTemplatesResult{ResourceTemplates: list}, err
+}
+
+// definitions returns the definitions of items as values of the kit.
+func definitions[To, Item any, P interface {
+	*To
+	wire.Value
+}](items []Item, of func(Item) any) ([]To, error) {
+	list := make([]To, len(items))
+	for i, item := range items {
+		if err := toKit(of(item), P(&list[i])); err != nil {
 			return nil, err
 		}
-		result.ResourceTemplates = append(result.ResourceTemplates, *definition)
 	}
-	return result, nil
+	return list, nil
 }
 
 // merged returns the items of the server and of a session in the order of their keys. An item of the
@@ -208,15 +208,8 @@ func (s *MCPServer) listPrompts(ctx context.Context) (*kit.ListPromptsResult, er
 	for _, p := range merged(s, s.prompts, nil) {
 		prompts = append(prompts, p.Prompt)
 	}
-	result := &kit.ListPromptsResult{Prompts: []kit.Prompt{}}
-	for _, p := range s.filterPrompts(ctx, prompts) {
-		definition := new(kit.Prompt)
-		if err := toKit(p, definition); err != nil {
-			return nil, err
-		}
-		result.Prompts = append(result.Prompts, *definition)
-	}
-	return result, nil
+	list, err := definitions[kit.Prompt](s.filterPrompts(ctx, prompts), func(p mcp.Prompt) any { return p })
+	return &kit.ListPromptsResult{Prompts: list}, err
 }
 
 func (s *MCPServer) filterPrompts(ctx context.Context, prompts []mcp.Prompt) []mcp.Prompt {
@@ -273,15 +266,8 @@ func (s *MCPServer) listTools(ctx context.Context, own map[string]ServerTool) (*
 	for _, t := range merged(s, s.tools, own) {
 		tools = append(tools, t.Tool)
 	}
-	result := &kit.ListToolsResult{Tools: []kit.Tool{}}
-	for _, t := range s.filter(ctx, tools) {
-		definition, err := toolOf(t)
-		if err != nil {
-			return nil, err
-		}
-		result.Tools = append(result.Tools, *definition)
-	}
-	return result, nil
+	list, err := definitions[kit.Tool](s.filter(ctx, tools), func(t mcp.Tool) any { return t })
+	return &kit.ListToolsResult{Tools: list}, err
 }
 
 func (s *MCPServer) filter(ctx context.Context, tools []mcp.Tool) []mcp.Tool {

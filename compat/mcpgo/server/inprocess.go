@@ -70,48 +70,38 @@ func (s *InProcessSession) NotificationChannel() chan<- mcp.JSONRPCNotification 
 func (s *InProcessSession) ClientNotifications() <-chan mcp.JSONRPCNotification { return s.queue }
 
 // Initialize implements [ClientSession].
-func (s *InProcessSession) Initialize() { set(s, &s.initialized, true) }
+func (s *InProcessSession) Initialize() { set(&s.mu, &s.initialized, true) }
 
 // Initialized implements [ClientSession].
-func (s *InProcessSession) Initialized() bool { return get(s, &s.initialized) }
+func (s *InProcessSession) Initialized() bool { return get(&s.mu, &s.initialized) }
 
 // SetLogLevel implements [SessionWithLogging].
-func (s *InProcessSession) SetLogLevel(level mcp.LoggingLevel) { set(s, &s.level, level) }
+func (s *InProcessSession) SetLogLevel(level mcp.LoggingLevel) { set(&s.mu, &s.level, level) }
 
 // GetLogLevel implements [SessionWithLogging]. The level is [mcp.LoggingLevelError] until it is set.
-func (s *InProcessSession) GetLogLevel() mcp.LoggingLevel { return get(s, &s.level) }
+func (s *InProcessSession) GetLogLevel() mcp.LoggingLevel { return get(&s.mu, &s.level) }
 
 // SetClientInfo sets the name and version of the client.
-func (s *InProcessSession) SetClientInfo(clientInfo mcp.Implementation) { set(s, &s.info, clientInfo) }
+func (s *InProcessSession) SetClientInfo(clientInfo mcp.Implementation) {
+	set(&s.mu, &s.info, clientInfo)
+}
 
 // GetClientInfo implements [SessionWithClientInfo].
-func (s *InProcessSession) GetClientInfo() mcp.Implementation { return get(s, &s.info) }
+func (s *InProcessSession) GetClientInfo() mcp.Implementation { return get(&s.mu, &s.info) }
 
 // SetClientCapabilities sets the capabilities of the client.
 func (s *InProcessSession) SetClientCapabilities(clientCapabilities mcp.ClientCapabilities) {
-	set(s, &s.caps, clientCapabilities)
+	set(&s.mu, &s.caps, clientCapabilities)
 }
 
 // GetClientCapabilities implements [SessionWithClientInfo].
-func (s *InProcessSession) GetClientCapabilities() mcp.ClientCapabilities { return get(s, &s.caps) }
+func (s *InProcessSession) GetClientCapabilities() mcp.ClientCapabilities { return get(&s.mu, &s.caps) }
 
 // SetProtocolVersion sets the revision.
-func (s *InProcessSession) SetProtocolVersion(version string) { set(s, &s.revision, version) }
+func (s *InProcessSession) SetProtocolVersion(version string) { set(&s.mu, &s.revision, version) }
 
 // ProtocolVersion returns the revision that was set.
-func (s *InProcessSession) ProtocolVersion() string { return get(s, &s.revision) }
-
-func set[T any](s *InProcessSession, field *T, value T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	*field = value
-}
-
-func get[T any](s *InProcessSession, field *T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *field
-}
+func (s *InProcessSession) ProtocolVersion() string { return get(&s.mu, &s.revision) }
 
 // RequestSampling implements [SessionWithSampling].
 func (s *InProcessSession) RequestSampling(ctx context.Context, request mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {

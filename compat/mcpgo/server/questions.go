@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpwright/mcp/compat/mcpgo/internal/convert"
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -136,10 +137,7 @@ func (c *clientSession) RequestSampling(ctx context.Context, request mcp.CreateM
 	if err != nil {
 		return nil, err
 	}
-	result.Content, err = mcp.ParseSamplingContent(result.Content)
-	if blocks, ok := result.Content.([]mcp.Content); ok && len(blocks) == 1 {
-		result.Content = blocks[0] // as clients before 2025-11-25 send it
-	}
+	result.Content, err = convert.SamplingContent(result.Content)
 	return result, err
 }
 
@@ -154,7 +152,7 @@ func (c *clientSession) ListRoots(ctx context.Context, _ mcp.ListRootsRequest) (
 		return nil, err
 	}
 	result := new(mcp.ListRootsResult)
-	return result, convert(roots, result)
+	return result, convert.JSON(roots, result)
 }
 
 // asker returns the session of the message that is being handled, if its client has a capability.
@@ -182,5 +180,5 @@ func ask[To, Params, From any, P interface {
 		return nil, err
 	}
 	result := new(To)
-	return result, convert(answer, result)
+	return result, convert.JSON(answer, result)
 }

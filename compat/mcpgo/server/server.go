@@ -169,8 +169,8 @@ func (s *MCPServer) AddTool(tool mcp.Tool, handler ToolHandlerFunc) {
 // AddTools is like [MCPServer.AddTool] for several tools.
 func (s *MCPServer) AddTools(tools ...ServerTool) {
 	for _, t := range tools {
-		definition, err := toolOf(t.Tool)
-		if err != nil {
+		definition := new(kit.Tool)
+		if err := toKit(t.Tool, definition); err != nil {
 			panic(fmt.Errorf("server: add tool %q: %w", t.Tool.Name, err))
 		}
 		s.mu.Lock()
@@ -219,19 +219,13 @@ func (s *MCPServer) SetTools(tools ...ServerTool) {
 
 // DeleteTools removes tools.
 func (s *MCPServer) DeleteTools(names ...string) {
-	s.mu.Lock()
-	for _, name := range names {
-		delete(s.tools, name)
-	}
-	s.mu.Unlock()
+	remove(s, s.tools, names)
 	s.kit.RemoveTools(names...)
 }
 
 // ListTools returns the tools by name. In mcp-go it returns nil if there are none.
 func (s *MCPServer) ListTools() map[string]*ServerTool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return pointers(s.tools)
+	return registered(s, s.tools)
 }
 
 // GetTool returns a tool, or nil.
@@ -239,12 +233,24 @@ func (s *MCPServer) GetTool(toolName string) *ServerTool {
 	return s.ListTools()[toolName]
 }
 
-func pointers[T any](items map[string]T) map[string]*T {
+// registered returns the items of one kind.
+func registered[T any](s *MCPServer, items map[string]T) map[string]*T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	all := make(map[string]*T, len(items))
 	for name, item := range items {
 		all[name] = &item
 	}
 	return all
+}
+
+// remove removes items of one kind.
+func remove[T any](s *MCPServer, items map[string]T, keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		delete(items, key)
+	}
 }
 
 // AddResource adds a resource, or replaces the resource with the same URI.
@@ -280,18 +286,12 @@ func (s *MCPServer) SetResources(resources ...ServerResource) {
 
 // ListResources returns the resources by URI.
 func (s *MCPServer) ListResources() map[string]*ServerResource {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return pointers(s.resources)
+	return registered(s, s.resources)
 }
 
 // DeleteResources removes resources.
 func (s *MCPServer) DeleteResources(uris ...string) {
-	s.mu.Lock()
-	for _, uri := range uris {
-		delete(s.resources, uri)
-	}
-	s.mu.Unlock()
+	remove(s, s.resources, uris)
 	s.kit.RemoveResources(uris...)
 }
 
@@ -364,18 +364,12 @@ func (s *MCPServer) SetPrompts(prompts ...ServerPrompt) {
 
 // ListPrompts returns the prompts by name.
 func (s *MCPServer) ListPrompts() map[string]*ServerPrompt {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return pointers(s.prompts)
+	return registered(s, s.prompts)
 }
 
 // DeletePrompts removes prompts.
 func (s *MCPServer) DeletePrompts(names ...string) {
-	s.mu.Lock()
-	for _, name := range names {
-		delete(s.prompts, name)
-	}
-	s.mu.Unlock()
+	remove(s, s.prompts, names)
 	s.kit.RemovePrompts(names...)
 }
 
@@ -386,15 +380,6 @@ func (s *MCPServer) AddNotificationHandler(method string, handler NotificationHa
 	s.notifications[method] = handler
 }
 
-// convert converts a value of the kit to a type with the same JSON.
-func convert(from, to any) error {
-	data, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, to)
-}
-
 // toKit converts a value to a type of the kit with the same JSON, including an explicit false.
 func toKit(from any, to wire.Value) error {
 	data, err := json.Marshal(from)
@@ -402,10 +387,4 @@ func toKit(from any, to wire.Value) error {
 		return err
 	}
 	return wire.Decode(data, &wire.Frame{KeepFalse: true}, to)
-}
-
-// toolOf converts the definition of a tool.
-func toolOf(t mcp.Tool) (*kit.Tool, error) {
-	definition := new(kit.Tool)
-	return definition, toKit(t, definition)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/mcpwright/mcp/compat/mcpgo/internal/convert"
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/connection"
@@ -166,16 +167,22 @@ func sessionID(conn *connection.Connection, t peer.TransportContext) string {
 
 func (c *clientSession) SessionID() string { return c.id }
 
-func (c *clientSession) Initialize() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.initialized = true
+func (c *clientSession) Initialize() { set(&c.mu, &c.initialized, true) }
+
+func (c *clientSession) Initialized() bool { return get(&c.mu, &c.initialized) }
+
+// get returns a field that a mutex guards.
+func get[T any](mu *sync.Mutex, field *T) T {
+	mu.Lock()
+	defer mu.Unlock()
+	return *field
 }
 
-func (c *clientSession) Initialized() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.initialized
+// set sets a field that a mutex guards.
+func set[T any](mu *sync.Mutex, field *T, value T) {
+	mu.Lock()
+	defer mu.Unlock()
+	*field = value
 }
 
 // NotificationChannel starts a goroutine when it is called for the first time.
@@ -213,14 +220,14 @@ func (c *clientSession) GetLogLevel() mcp.LoggingLevel {
 
 func (c *clientSession) GetClientInfo() (info mcp.Implementation) {
 	if known := c.conn.ClientInfo(); known != nil {
-		_ = convert(known, &info) // both types have the same JSON
+		_ = convert.JSON(known, &info) // both types have the same JSON
 	}
 	return info
 }
 
 func (c *clientSession) GetClientCapabilities() (caps mcp.ClientCapabilities) {
 	if known := c.conn.ClientCapabilities(); known != nil {
-		_ = convert(known, &caps) // both types have the same JSON
+		_ = convert.JSON(known, &caps) // both types have the same JSON
 	}
 	return caps
 }

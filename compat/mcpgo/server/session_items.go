@@ -44,39 +44,27 @@ type SessionWithResourceTemplates interface {
 }
 
 func (c *clientSession) GetSessionTools() map[string]ServerTool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.tools)
+	return maps.Clone(get(&c.mu, &c.tools))
 }
 
 func (c *clientSession) SetSessionTools(tools map[string]ServerTool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tools = maps.Clone(tools)
+	set(&c.mu, &c.tools, maps.Clone(tools))
 }
 
 func (c *clientSession) GetSessionResources() map[string]ServerResource {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.resources)
+	return maps.Clone(get(&c.mu, &c.resources))
 }
 
 func (c *clientSession) SetSessionResources(resources map[string]ServerResource) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.resources = maps.Clone(resources)
+	set(&c.mu, &c.resources, maps.Clone(resources))
 }
 
 func (c *clientSession) GetSessionResourceTemplates() map[string]ServerResourceTemplate {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.templates)
+	return maps.Clone(get(&c.mu, &c.templates))
 }
 
 func (c *clientSession) SetSessionResourceTemplates(templates map[string]ServerResourceTemplate) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.templates = maps.Clone(templates)
+	set(&c.mu, &c.templates, maps.Clone(templates))
 }
 
 // AddSessionTool adds a tool that only one session has; see [MCPServer.AddSessionTools].
