@@ -245,6 +245,8 @@ func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts *aut
 	at.HTTP.HTTPClient = &http.Client{Transport: transport}
 	headers := http.Header{"X-Day": {"Monday"}}
 	at.HTTP.Header = headers
+	headerFunc := func(context.Context) http.Header { return headers }
+	at.HTTP.HeaderFunc = headerFunc
 	return mux, at, nil
 }
 

@@ -94,14 +94,15 @@ func excerpt(body []byte) string {
 // httpClient sends HTTP requests to one endpoint.
 type httpClient struct {
 	client    *http.Client
-	transport *http.Transport // nil if the transport belongs to the caller
-	header    http.Header     // of each request
-	maxBody   int             // maximum number of bytes of a body
+	transport *http.Transport                   // nil if the transport belongs to the caller
+	header    http.Header                       // of each request
+	more      func(context.Context) http.Header // replace those of header
+	maxBody   int                               // maximum number of bytes of a body
 }
 
 // newHTTPClient returns an httpClient with the options.
 func newHTTPClient(o *Options) *httpClient {
-	h := &httpClient{header: o.Header, maxBody: o.JSONRPC.MaxMessage}
+	h := &httpClient{header: o.Header, more: o.HeaderFunc, maxBody: o.JSONRPC.MaxMessage}
 	var client http.Client
 	if o.HTTPClient != nil {
 		client = *o.HTTPClient
@@ -136,7 +137,11 @@ func newTransport() *http.Transport {
 // of a POST. The caller sets the headers of the protocol.
 func (h *httpClient) request(ctx context.Context, method string, to *url.URL, own map[string][]string, data []byte) *http.Request {
 	header := make(http.Header, len(h.header)+len(own)+8)
-	for _, from := range []http.Header{h.header, own} {
+	var more http.Header
+	if h.more != nil {
+		more = h.more(ctx)
+	}
+	for _, from := range []http.Header{h.header, more, own} {
 		for name, values := range from {
 			header[http.CanonicalHeaderKey(name)] = values
 		}

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -83,6 +84,30 @@ func TestToolHeaders(t *testing.T) {
 		_, err = call(`{"city":{}}`)
 		require.ErrorContains(t, err, `headers for the call of tool "weather": argument "city": no text`)
 		require.Equal(t, 2, count(s.requests(), "POST tools/call"), "the call was not sent")
+	})
+}
+
+func TestHeaderFunc(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		type user struct{}
+		s := newFakeServer(t, inSession(func(w *rawResponse, r *sentRequest) { w.json(weatherResult) }))
+		c := s.handshake(client.Options{
+			Header: http.Header{"X-User": {"static"}, "X-Always": {"1"}, "X-Once": {"static"}},
+			HeaderFunc: func(ctx context.Context) http.Header {
+				name, _ := ctx.Value(user{}).(string)
+				return http.Header{"x-user": {"func" + name}, "X-Once": {"func"}, "Mcp-Session-Id": {"mine"}}
+			},
+		})
+		_, err := callWeather(context.WithValue(t.Context(), user{}, " ann"), c, peer.WithHeader(http.Header{"X-Once": {"call"}}))
+		require.NoError(t, err)
+		h := s.find("POST tools/call").Header
+		require.Equal(t, []string{"func ann"}, h.Values("X-User"))
+		require.Equal(t, []string{"1"}, h.Values("X-Always"))
+		require.Equal(t, []string{"call"}, h.Values("X-Once"))
+		require.Equal(t, []string{"session-1"}, h.Values("Mcp-Session-Id"))
+		h = s.find("GET").Header
+		require.Equal(t, []string{"func"}, h.Values("X-User"))
+		require.Equal(t, []string{"func"}, h.Values("X-Once"))
 	})
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -35,6 +36,10 @@ type Options struct {
 	// Header contains headers of each HTTP request. [peer.WithHeader] adds headers to a
 	// call. Neither can change the headers that the protocol defines.
 	Header http.Header
+	// HeaderFunc returns headers that replace those of Header in one HTTP request. The
+	// context of a request for a call has the values of the context of the call. It may
+	// be called concurrently, and nil means that there are none.
+	HeaderFunc func(context.Context) http.Header
 	// ToolHeaders returns the headers that repeat arguments of a tool call, in
 	// revisions that have such headers. Nil means none. An error fails the call. It may
 	// be called concurrently.

@@ -41,7 +41,6 @@ type StreamableHTTP struct {
 	unstarted
 	endpoint *mcpclient.URLEndpoint
 	timeout  time.Duration
-	header   HTTPHeaderFunc
 }
 
 // Endpoint implements [Interface].
@@ -60,7 +59,6 @@ func NewStreamableHTTP(serverURL string, options ...StreamableHTTPCOption) (*Str
 	for _, option := range options {
 		option(t)
 	}
-	t.endpoint.HTTP.HTTPClient = t.header.client(t.endpoint.HTTP.HTTPClient)
 	return t, nil
 }
 
@@ -69,48 +67,22 @@ func WithHTTPTimeout(timeout time.Duration) StreamableHTTPCOption {
 	return func(t *StreamableHTTP) { t.timeout = timeout }
 }
 
-// WithHTTPHeaderFunc sets a function that returns headers of each HTTP request. The context is the context of
-// the request; the requests for notifications of the server have no values of a call.
+// WithHTTPHeaderFunc sets a function that returns headers of each HTTP request. They replace the headers of
+// [WithHTTPHeaders]. Unlike in mcp-go, they do not replace the headers of a call and of the protocol. The context
+// is the context of the call; requests that belong to no call have none of its values.
 func WithHTTPHeaderFunc(headerFunc HTTPHeaderFunc) StreamableHTTPCOption {
-	return func(t *StreamableHTTP) { t.header = headerFunc }
+	return func(t *StreamableHTTP) { t.endpoint.HTTP.HeaderFunc = headerFunc.headers() }
 }
 
 // HTTPHeaderFunc returns headers of an HTTP request.
 type HTTPHeaderFunc func(context.Context) map[string]string
 
-// client returns an HTTP client that adds the headers to all requests of another client, which may be nil.
-func (f HTTPHeaderFunc) client(c *http.Client) *http.Client {
+// headers returns the function for the options of the kit.
+func (f HTTPHeaderFunc) headers() func(context.Context) http.Header {
 	if f == nil {
-		return c
+		return nil
 	}
-	with := new(http.Client)
-	if c != nil {
-		*with = *c
-	}
-	with.Transport = &headerTransport{with.Transport, f}
-	return with
-}
-
-// headerTransport adds headers to requests.
-type headerTransport struct {
-	next   http.RoundTripper // nil means the default
-	header HTTPHeaderFunc
-}
-
-// RoundTrip implements [http.RoundTripper]. It does not change headers that the request has, such as the
-// headers of the protocol.
-func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	with := r.Clone(r.Context())
-	for name, value := range t.header(r.Context()) {
-		if with.Header.Get(name) == "" {
-			with.Header.Set(name, value)
-		}
-	}
-	next := t.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	return next.RoundTrip(with)
+	return func(ctx context.Context) http.Header { return headerOf(f(ctx)) }
 }
 
 // WithHTTPBasicClient sets the client that sends the HTTP requests.
@@ -137,9 +109,8 @@ func WithContinuousListening() StreamableHTTPCOption { return func(*StreamableHT
 // SSE is a transport to a URL with the transport HTTP+SSE of 2024-11-05.
 type SSE struct {
 	unstarted
-	url    string
-	opts   httpclient.Options
-	header HTTPHeaderFunc
+	url  string
+	opts httpclient.Options
 }
 
 // Endpoint implements [Interface].
@@ -155,7 +126,6 @@ func NewSSE(baseURL string, options ...ClientOption) (*SSE, error) {
 	for _, option := range options {
 		option(t)
 	}
-	t.opts.HTTPClient = t.header.client(t.opts.HTTPClient)
 	return t, nil
 }
 
@@ -166,7 +136,7 @@ func WithHTTPClient(client *http.Client) ClientOption {
 
 // WithHeaderFunc is like [WithHTTPHeaderFunc] for [NewSSE].
 func WithHeaderFunc(headerFunc HTTPHeaderFunc) ClientOption {
-	return func(t *SSE) { t.header = headerFunc }
+	return func(t *SSE) { t.opts.HeaderFunc = headerFunc.headers() }
 }
 
 // WithHeaders sets headers of all HTTP requests.
