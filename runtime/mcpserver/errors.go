@@ -98,7 +98,8 @@ func methodNotFound(method string) error {
 }
 
 var (
-	errNoHandler = errors.New("handler is nil")
+	errNoHandler    = errors.New("handler is nil")
+	errNoDefinition = errors.New("definition is nil")
 )
 
 var (

@@ -15,9 +15,12 @@ import (
 // and omitempty or omitzero makes it optional; the tag jsonschema describes it; the tag title
 // sets its title.
 //
-// AddPrompt replaces a prompt of the same name. It panics with a [*RegistrationError] if h is
-// nil or Args has other fields.
+// AddPrompt replaces a prompt of the same name. It panics with a [*RegistrationError] if p or h
+// is nil, or Args has other fields.
 func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.ServerSession, Args) (*mcp.GetPromptResult, error)) {
+	if p == nil {
+		must(registrationError(KindPrompt, "", errNoDefinition))
+	}
 	fields, err := typed.Strings(reflect.TypeFor[Args]())
 	if err == nil && h == nil {
 		err = errNoHandler
@@ -46,12 +49,15 @@ func AddPrompt[Args any](s *Server, p *mcp.Prompt, h func(context.Context, *mcp.
 // AddRawPrompt registers a prompt whose handler reads the arguments itself. Required arguments
 // are present when get is called. AddRawPrompt replaces a prompt of the same name. An empty
 // name, and an argument whose name is empty or used twice, is logged. AddRawPrompt panics with
-// a [*RegistrationError] if get is nil.
+// a [*RegistrationError] if p or get is nil.
 func (s *Server) AddRawPrompt(p *mcp.Prompt, get PromptHandler) { must(s.TryAddRawPrompt(p, get)) }
 
 // TryAddRawPrompt is like [Server.AddRawPrompt], but returns the [*RegistrationError] instead
 // of panicking, for prompts whose definitions come from elsewhere.
 func (s *Server) TryAddRawPrompt(p *mcp.Prompt, get PromptHandler) error {
+	if p == nil {
+		return registrationError(KindPrompt, "", errNoDefinition)
+	}
 	def, err := newPrompt(p, get)
 	if err != nil {
 		return registrationError(KindPrompt, p.Name, err)

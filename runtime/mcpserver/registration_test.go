@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/connection"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
@@ -58,6 +59,38 @@ func TestTryMethodsReturnTheErrorThatAddMethodsPanicWith(t *testing.T) {
 	require.Equal(t, []string{"p"}, listed(c, "prompts/list", "prompts", "name"))
 	require.Equal(t, []string{"x:1"}, listed(c, "resources/list", "resources", "uri"))
 	require.Equal(t, []string{"x:{v}"}, listed(c, "resources/templates/list", "resourceTemplates", "uriTemplate"))
+}
+
+func TestNilDefinitionsAreRefused(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	conn := connection.NewForRequest(mcp.Revision20251125, nil, nil, nil)
+	typed := func(context.Context, *mcp.ServerSession, struct{}) (string, error) { return "", nil }
+	raw := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil }
+	for name, add := range map[string]struct {
+		kind mcpserver.Kind
+		add  func() error
+	}{
+		"tool":         {mcpserver.KindTool, func() error { return panicked(func() { mcpserver.AddTool(s, nil, typed) }) }},
+		"raw tool":     {mcpserver.KindTool, func() error { return s.TryAddRawTool(nil, raw) }},
+		"session tool": {mcpserver.KindTool, func() error { return mcpserver.AddSessionTool(s, conn, nil, typed) }},
+		"raw of both":  {mcpserver.KindTool, func() error { return s.AddRawSessionTool(conn, nil, raw) }},
+		"prompt": {mcpserver.KindPrompt, func() error {
+			return panicked(func() {
+				mcpserver.AddPrompt(s, nil, func(context.Context, *mcp.ServerSession, struct{}) (*mcp.GetPromptResult, error) { return nil, nil })
+			})
+		}},
+		"raw prompt": {mcpserver.KindPrompt, func() error { return s.TryAddRawPrompt(nil, noPrompt) }},
+		"resource": {mcpserver.KindResource, func() error {
+			return s.TryAddResource(nil, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) { return nil, nil })
+		}},
+		"template": {mcpserver.KindTemplate, func() error { return s.TryAddResourceTemplate(nil, noTemplate) }},
+	} {
+		var refused *mcpserver.RegistrationError
+		err := add.add()
+		require.ErrorAs(t, err, &refused, name)
+		require.Equal(t, mcpserver.Item{Kind: add.kind}, refused.Item, name)
+		require.ErrorContains(t, err, "definition is nil", name)
+	}
 }
 
 func TestExplicitFalseIsListed(t *testing.T) {

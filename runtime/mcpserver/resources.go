@@ -15,13 +15,16 @@ import (
 )
 
 // AddResource registers a resource, and replaces a resource with the same URI. It panics with
-// a [*RegistrationError] if read is nil. A URI that some clients reject is logged, for example
+// a [*RegistrationError] if r or read is nil. A URI that some clients reject is logged, for example
 // one without a scheme. An empty name is replaced by the URI.
 func (s *Server) AddResource(r *mcp.Resource, read ResourceHandler) { must(s.TryAddResource(r, read)) }
 
 // TryAddResource is like [Server.AddResource], but returns the [*RegistrationError] instead
 // of panicking, for resources whose definitions come from elsewhere.
 func (s *Server) TryAddResource(r *mcp.Resource, read ResourceHandler) error {
+	if r == nil {
+		return registrationError(KindResource, "", errNoDefinition)
+	}
 	def, err := newResource(r, read)
 	if err != nil {
 		return registrationError(KindResource, r.URI, err)
@@ -207,7 +210,7 @@ func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesReques
 // that may be a list receives the additional ones.
 //
 // An empty name is replaced by the template. AddResourceTemplate panics with a
-// [*RegistrationError] if the template is invalid or read is nil.
+// [*RegistrationError] if the template is invalid, or t or read is nil.
 func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) {
 	must(s.TryAddResourceTemplate(t, read))
 }
@@ -216,6 +219,9 @@ func (s *Server) AddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTempl
 // [*RegistrationError] instead of panicking, for templates whose definitions come from
 // elsewhere.
 func (s *Server) TryAddResourceTemplate(t *mcp.ResourceTemplate, read ResourceTemplateHandler) error {
+	if t == nil {
+		return registrationError(KindTemplate, "", errNoDefinition)
+	}
 	def, err := newTemplate(t, read)
 	if err != nil {
 		return registrationError(KindTemplate, t.URITemplate, err)

@@ -42,9 +42,9 @@ func AddSessionTool[In, Out any](s *Server, conn *connection.Connection, t *mcp.
 // AddRawSessionTool is like [AddSessionTool] for a tool with given schemas, see
 // [Server.AddRawTool].
 func (s *Server) AddRawSessionTool(conn *connection.Connection, t *mcp.Tool, call ToolHandler) error {
-	made, err := s.newRawTool(*t, call)
+	made, err := s.newRawTool(t, call)
 	if err != nil {
-		return registrationError(KindTool, t.Name, err)
+		return err
 	}
 	return s.addSessionTool(conn, made)
 }

@@ -45,7 +45,7 @@ import (
 // [connection.RequestFromContext] returns the whole request, for example to read its Meta.
 //
 // AddTool replaces a tool of the same name. A name that some clients reject is logged; see
-// [mcp.Tool]. AddTool panics with a [*RegistrationError] if a schema or a type is invalid, or h
+// [mcp.Tool]. AddTool panics with a [*RegistrationError] if a schema or a type is invalid, or t or h
 // is nil. [Server.Validate] finds the errors that take longer to find.
 func AddTool[In, Out any](s *Server, t *mcp.Tool, h func(context.Context, *mcp.ServerSession, In) (Out, error)) {
 	x := newTypedTool(s, t, reflect.TypeFor[In](), reflect.TypeFor[Out]())
@@ -65,7 +65,12 @@ type typedTool struct {
 
 // newTypedTool returns the tool of a function with types of arguments and results.
 func newTypedTool(s *Server, def *mcp.Tool, arguments, results reflect.Type) *typedTool {
-	x := &typedTool{server: s, name: def.Name}
+	x := &typedTool{server: s}
+	if def == nil {
+		x.err = errNoDefinition
+		return x
+	}
+	x.name = def.Name
 	if x.in, x.err = s.newInput(def.Name, arguments, def.InputSchema); x.err == nil {
 		x.out, x.err = s.newOutput(results, def.OutputSchema)
 	}
@@ -135,23 +140,31 @@ func (x *typedTool) result(ctx context.Context, value any) (wire.Value, error) {
 //
 // The name may be any string. A name that some clients reject is logged; see [mcp.Tool].
 // AddRawTool replaces a tool of the same name. It panics with a [*RegistrationError] if a
-// schema is invalid, or call is nil. With [ValidateOff] an invalid InputSchema is logged instead if
+// schema is invalid, or t or call is nil. With [ValidateOff] an invalid InputSchema is logged instead if
 // it is an object with "type": "object", because nothing is validated against it.
 func (s *Server) AddRawTool(t *mcp.Tool, call ToolHandler) { must(s.TryAddRawTool(t, call)) }
 
 // TryAddRawTool is like [Server.AddRawTool], but returns the [*RegistrationError] instead of
 // panicking, for tools whose definitions come from elsewhere.
 func (s *Server) TryAddRawTool(t *mcp.Tool, call ToolHandler) error {
-	made, err := s.newRawTool(*t, call)
+	made, err := s.newRawTool(t, call)
 	if err != nil {
-		return registrationError(KindTool, t.Name, err)
+		return err
 	}
 	s.addTool(made)
 	return nil
 }
 
-// newRawTool returns the tool of a handler that decodes its arguments.
-func (s *Server) newRawTool(def mcp.Tool, call ToolHandler) (*tool, error) {
+// newRawTool returns the tool of a handler that decodes its arguments, or a [*RegistrationError].
+func (s *Server) newRawTool(def *mcp.Tool, call ToolHandler) (*tool, error) {
+	if def == nil {
+		return nil, registrationError(KindTool, "", errNoDefinition)
+	}
+	made, err := s.compileRawTool(*def, call)
+	return made, registrationError(KindTool, def.Name, err)
+}
+
+func (s *Server) compileRawTool(def mcp.Tool, call ToolHandler) (*tool, error) {
 	validation := s.opts.validation(def.Name)
 	input, err := inputSchemaOf(def.InputSchema)
 	if err != nil && validation == ValidateOff {

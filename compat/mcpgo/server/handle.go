@@ -313,7 +313,22 @@ func sendable(err error) error {
 	return &handlerError{err, &peer.Error{Code: code, Message: err.Error()}}
 }
 
-var errNoResult = errors.New("the handler returned no result")
+var (
+	errNoHandler = errors.New("the server has no handler for this")
+	errNoResult  = errors.New("the handler returned no result")
+)
+
+// wrapped returns a handler with its middleware. The first function is the outermost. A nil handler is
+// replaced by one that returns [errNoHandler].
+func wrapped[Req, Res any, H ~func(context.Context, Req) (Res, error), M ~func(H) H](handler H, middleware []M) H {
+	if handler == nil {
+		handler = func(context.Context, Req) (none Res, err error) { return none, errNoHandler }
+	}
+	for _, wrap := range slices.Backward(middleware) {
+		handler = wrap(handler)
+	}
+	return handler
+}
 
 func (s *MCPServer) callTool(ctx context.Context, handler ToolHandlerFunc, req *kit.CallToolRequest) (*kit.CallToolResult, error) {
 	var request mcp.CallToolRequest
@@ -323,10 +338,7 @@ func (s *MCPServer) callTool(ctx context.Context, handler ToolHandlerFunc, req *
 	s.mu.RLock()
 	middleware := s.tool
 	s.mu.RUnlock()
-	for _, wrap := range slices.Backward(middleware) {
-		handler = wrap(handler)
-	}
-	result, err := handler(ctx, request)
+	result, err := wrapped(handler, middleware)(ctx, request)
 	switch {
 	case err != nil:
 		return nil, sendable(err)
@@ -348,10 +360,7 @@ func (s *MCPServer) readResource(ctx context.Context, handler ResourceHandlerFun
 		}
 		request.Params.Arguments[name] = values
 	}
-	for _, wrap := range slices.Backward(s.resource) {
-		handler = wrap(handler)
-	}
-	contents, err := handler(ctx, request)
+	contents, err := wrapped(handler, s.resource)(ctx, request)
 	if err != nil {
 		return nil, sendable(err)
 	}
@@ -364,10 +373,7 @@ func (s *MCPServer) getPrompt(ctx context.Context, handler PromptHandlerFunc, re
 	if err := convertRequest(ctx, req, &request); err != nil {
 		return nil, err
 	}
-	for _, wrap := range slices.Backward(s.prompt) {
-		handler = wrap(handler)
-	}
-	result, err := handler(ctx, request)
+	result, err := wrapped(handler, s.prompt)(ctx, request)
 	switch {
 	case err != nil:
 		return nil, sendable(err)

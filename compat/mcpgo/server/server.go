@@ -159,8 +159,9 @@ func (s *MCPServer) Use(mw ...ToolHandlerMiddleware) {
 	s.tool = append(slices.Clone(s.tool), mw...)
 }
 
-// AddTool adds a tool, or replaces the tool with the same name. It panics if a schema is invalid
-// JSON, or not the schema of an object. With [WithInputSchemaValidation] it panics for every schema
+// AddTool adds a tool, or replaces the tool with the same name. A call of a tool without a handler
+// fails, as for resources and prompts. AddTool panics if a schema is invalid JSON, or not the schema
+// of an object. With [WithInputSchemaValidation] it panics for every schema
 // that is invalid, and otherwise it logs a warning.
 func (s *MCPServer) AddTool(tool mcp.Tool, handler ToolHandlerFunc) {
 	s.AddTools(ServerTool{tool, handler})
@@ -196,6 +197,9 @@ func (s *MCPServer) AddTaskTools(taskTools ...ServerTaskTool) {
 			t.Tool.Execution = &mcp.ToolExecution{TaskSupport: mcp.TaskSupportOptional}
 		}
 		s.AddTool(t.Tool, func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if t.Handler == nil {
+				return nil, errNoHandler
+			}
 			result, err := t.Handler(ctx, request)
 			if result == nil {
 				return nil, err
@@ -307,7 +311,10 @@ func (s *MCPServer) AddResourceTemplate(template mcp.ResourceTemplate, handler R
 // AddResourceTemplates is like [MCPServer.AddResourceTemplate] for several templates.
 func (s *MCPServer) AddResourceTemplates(templates ...ServerResourceTemplate) {
 	for _, t := range templates {
-		text := t.Template.URITemplate.Raw()
+		text, err := templateText(t.Template)
+		if err != nil {
+			panic(fmt.Errorf("server: add resource template %q: %w", t.Template.Name, err))
+		}
 		s.mu.Lock()
 		s.templates[text] = t
 		s.mu.Unlock()

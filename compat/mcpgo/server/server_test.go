@@ -403,3 +403,45 @@ func TestListenWithEndedContext(t *testing.T) {
 	err := server.NewStdioServer(server.NewMCPServer("test", "1.0.0")).Listen(ctx, nil, nil)
 	equal(t, err, context.Canceled)
 }
+
+// Registrations without a handler are listed, and a request for them fails.
+func TestItemsWithoutHandler(t *testing.T) {
+	outer := func(next server.ToolHandlerFunc) server.ToolHandlerFunc { return next }
+	s := server.NewMCPServer("test", "1.0.0", server.WithToolHandlerMiddleware(outer), server.WithTaskCapabilities(true, true, true))
+	s.AddTool(mcp.NewTool("a"), nil)
+	s.AddTaskTool(mcp.NewTool("b"), nil)
+	s.AddPrompt(mcp.NewPrompt("p"), nil)
+	s.AddResource(mcp.NewResource("test:r", "r"), nil)
+	s.AddResourceTemplate(mcp.NewResourceTemplate("test:t/{x}", "t"), nil)
+	c := handshake(t, s)
+	list, err := c.ListTools(t.Context(), nil)
+	check(t, err)
+	equal(t, len(list.Tools), 2)
+	var errs []error
+	for _, name := range []string{"a", "b"} {
+		_, err := c.CallTool(t.Context(), &kit.CallToolRequest{Name: name})
+		errs = append(errs, err)
+	}
+	_, err = c.GetPrompt(t.Context(), &kit.GetPromptRequest{Name: "p"})
+	errs = append(errs, err)
+	for _, uri := range []string{"test:r", "test:t/1"} {
+		_, err := c.ReadResource(t.Context(), &kit.ReadResourceRequest{URI: uri})
+		errs = append(errs, err)
+	}
+	for _, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "no handler") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestTemplateWithoutText(t *testing.T) {
+	for _, template := range []mcp.ResourceTemplate{{Name: "t"}, {Name: "t", URITemplate: &mcp.URITemplate{}}} {
+		func() {
+			defer func() {
+				equal(t, fmt.Sprint(recover()), `server: add resource template "t": the template has no URITemplate`)
+			}()
+			server.NewMCPServer("test", "1.0.0").AddResourceTemplate(template, nil)
+		}()
+	}
+}

@@ -280,12 +280,20 @@ func (s *MCPServer) matcher(templates []string) (*mcpserver.Server, error) {
 
 // addTemplate adds a resource template to a server of the kit.
 func addTemplate(s *mcpserver.Server, t ServerResourceTemplate, read mcpserver.ResourceTemplateHandler) error {
-	if t.Template.URITemplate == nil {
-		return errors.New("the template has no URITemplate")
+	if _, err := templateText(t.Template); err != nil {
+		return err
 	}
 	definition := new(kit.ResourceTemplate)
 	if err := toKit(t.Template, definition); err != nil {
 		return err
 	}
 	return s.TryAddResourceTemplate(definition, read)
+}
+
+// templateText returns the text of a template.
+func templateText(t mcp.ResourceTemplate) (string, error) {
+	if t.URITemplate == nil || t.URITemplate.Template == nil {
+		return "", errors.New("the template has no URITemplate")
+	}
+	return t.URITemplate.Raw(), nil
 }
