@@ -50,11 +50,17 @@ func (c *changes) add(ctx context.Context, tool string, t *Task) {
 }
 
 func (c *changes) run() {
+	exits := true
+	defer func() {
+		if exits {
+			go c.run() // OnChange has called runtime.Goexit
+		}
+	}()
 	for {
 		c.mu.Lock()
 		if len(c.queue) == 0 {
 			close(c.empty)
-			c.queue, c.empty = nil, nil
+			c.queue, c.empty, exits = nil, nil, false
 			c.mu.Unlock()
 			return
 		}

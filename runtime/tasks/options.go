@@ -54,7 +54,9 @@ type Options struct {
 	// tool, and the task has no result. Changes are reported in order, one at a time, and handlers do
 	// not wait for them. With Table, the process that runs a task reports its changes. If there is
 	// none in revision 2026-07-28, the process that ends the task does, with the context of the
-	// request that ends it.
+	// request that ends it. In 2025-11-25, no process reports the end of a task whose process is
+	// gone. A change is reported at most once; it is not reported if its process ends first, or if
+	// the response of the engine was lost.
 	OnChange func(ctx context.Context, tool string, t *Task)
 	// NewID returns the id of a new task, which must be unique and hard to guess. It may be
 	// called concurrently. Nil means a random text. With the method NewTaskID of a node of

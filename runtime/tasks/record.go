@@ -67,6 +67,12 @@ func (s *stored) brief() *Task {
 	return x.brief()
 }
 
+// isLost reports whether the task has failed because its process was gone.
+func (s *stored) isLost() bool {
+	x, err := s.task()
+	return err == nil && x.Error != nil && x.Error.Message == errLost.Message
+}
+
 // set encodes a task, except for its request.
 func (s *stored) set(x *task) (err error) {
 	s.Rounds, s.Keys, s.State, s.Answers = x.rounds, x.keys, x.state, nil

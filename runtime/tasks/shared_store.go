@@ -263,7 +263,7 @@ const (
 )
 
 // save stores the outcome of a run that began after a number of rounds. It returns the task that is stored, which
-// another replica may have ended before, or nil if the task is unknown or continues. While the engine cannot be reached, it tries
+// another replica may have ended before, or nil if the task is unknown, given up or continues. While the engine cannot be reached, it tries
 // again: the outcome must not be lost, and clients do not see it before it is stored. If the questions of the run are
 // stored, but the response of the engine was lost, this process may already run the task again.
 func (t *sharedStore) save(x *localTask, rounds int, out runOutcome) *Task {
@@ -275,7 +275,7 @@ func (t *sharedStore) save(x *localTask, rounds int, out runOutcome) *Task {
 			return finish(rec, out)
 		})
 		switch {
-		case err == nil && rec.Worker != "":
+		case err == nil && (rec.Worker != "" || rec.State.isLost()): // the process that has given it up reports that
 			return nil
 		case err == nil:
 			return rec.State.brief()

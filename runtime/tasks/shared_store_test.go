@@ -234,6 +234,9 @@ func TestSharedChangesAreReported(t *testing.T) {
 		require.Equal(t, []string{"failed" + errLost.Message}, b.restored[2].changes)
 		a.down.Store(false)
 		orphan.finish(runOutcome{Result: json.RawMessage(`{}`)})
+		time.Sleep(lease)
+		synctest.Wait()
+		require.Equal(t, []string{"working"}, orphan.changes, "the other process has reported the end")
 	})
 }
 
