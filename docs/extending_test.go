@@ -25,6 +25,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpclient"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -419,4 +420,34 @@ func TestQueueWithoutReaderEnds(t *testing.T) {
 		close(up)
 		<-served
 	}) // fails if a goroutine is left
+}
+
+// recorded returns a server and the endpoint of a program whose messages are written to a file.
+func recorded(info mcp.Implementation, file io.Writer) (*mcpserver.Server, *mcpclient.CommandEndpoint) {
+	server := mcpserver.New(info, &mcpserver.Options{Stdio: stdio.ServeOptions{
+		Observe: func(sent bool, b []byte) { file.Write(b) },
+	}})
+
+	program := mcpclient.Command("weather-server")
+	program.Start.Observe = func(sent bool, b []byte) { file.Write(b) }
+
+	return server, program
+}
+
+func TestLogOfMessages(t *testing.T) {
+	var file strings.Builder
+	server, program := recorded(mcp.Implementation{Name: "observed", Version: "1"}, &file)
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- server.ServeStreams(t.Context(), serverIn, serverOut) }()
+	client, err := mcpclient.Connect(t.Context(), mcpclient.Streams(clientIn, clientOut), nil)
+	require.NoError(t, err)
+	require.NoError(t, client.Close())
+	require.NoError(t, <-ended)
+	require.Regexp(t, `^\{.*"method":"server/discover".*\}\n\{.*"name":"observed".*\}\n$`, file.String())
+
+	file.Reset()
+	program.Start.Observe(true, []byte("sent"))
+	require.Equal(t, "sent", file.String())
 }

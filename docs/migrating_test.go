@@ -23,6 +23,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/mcpserver/schema"
 	"github.com/mcpwright/mcp/runtime/peer"
+	"github.com/mcpwright/mcp/runtime/stdio"
 	"github.com/mcpwright/mcp/runtime/streamable"
 	"github.com/mcpwright/mcp/runtime/wire"
 )
@@ -119,6 +120,12 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	streamable.NewHandler(server, &streamable.Options{JSONResponse: true})
 	streamable.NewLegacySSEHandler(server, nil)
 	return server.ServeStdio(ctx)
+}
+
+// migratedLogs has the code about logs of all messages.
+func migratedLogs(server *mcpserver.Options, at *mcpclient.CommandEndpoint, show func(bool, []byte)) {
+	*server = mcpserver.Options{Stdio: stdio.ServeOptions{Observe: show}}
+	at.Start.Observe = show
 }
 
 // migratedOptions has the code in the table about options.

@@ -72,8 +72,7 @@ func Start(ctx context.Context, c Command, opts *StartOptions) (*Process, error)
 	p.opts.JSONRPC.Client = true
 	p.toChild, p.fromChild.r, p.fromChild.end = newOutput(p.stdin), p.stdout, p.disconnecting
 	if f := p.opts.Observe; f != nil {
-		p.toChild.w = io.MultiWriter(observer(func(b []byte) { f(true, b) }), p.stdin)
-		p.fromChild.r = io.TeeReader(p.stdout, observer(func(b []byte) { f(false, b) }))
+		p.toChild.w, p.fromChild.r = io.MultiWriter(sent(f), p.stdin), observed(p.stdout, f)
 	}
 	p.conn = jsonrpc.New(jsonrpc.NewLineWriter(p.toChild), &p.opts.JSONRPC)
 	if p.opts.Ready != nil {

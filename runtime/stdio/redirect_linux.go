@@ -40,7 +40,7 @@ func newThreadReader(fd int) io.ReadCloser {
 	return r
 }
 
-// HoldsThread implements [jsonrpc.ThreadHolder].
+// HoldsThread marks the reader, see [jsonrpc.Conn.ReadLines].
 func (r *threadReader) HoldsThread() {}
 
 // Read implements [io.Reader].

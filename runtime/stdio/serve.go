@@ -27,6 +27,11 @@ type ServeOptions struct {
 	// "printf … | server". The default is 1 s, which is less than clients
 	// wait before they terminate a server. A negative value means no time.
 	Patience time.Duration
+	// Observe, if not nil, is called with the bytes of all messages: before they are
+	// written to the client if sent is true, and otherwise after they were read. The
+	// bytes of one call need not be one line. It must not wait and must not keep or
+	// change b. It may be called concurrently for the two directions.
+	Observe func(sent bool, b []byte)
 }
 
 const defaultPatience = time.Second
@@ -71,7 +76,10 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 	}
 	d := opts.JSONRPC
 	attached := pipe.Configure(&d, h)
-	s := &server{in: in, out: newOutput(out), closeOut: out.Close, handler: attached, patience: opts.patience()}
+	s := &server{in: in, input: in, out: newOutput(out), closeOut: out.Close, handler: attached, patience: opts.patience()}
+	if f := opts.Observe; f != nil {
+		s.input, s.out.w = observed(in, f), io.MultiWriter(sent(f), out)
+	}
 	s.conn = jsonrpc.New(jsonrpc.NewLineWriter(s.out), &d)
 	if attached != nil {
 		attached.Attach(s.conn, s.conn.InFlight())
@@ -85,7 +93,8 @@ func ServeStreams(ctx context.Context, in io.ReadCloser, out io.WriteCloser, h p
 // server serves one client.
 type server struct {
 	conn     *jsonrpc.Conn
-	in       io.ReadCloser
+	in       io.Closer
+	input    io.Reader // reads from in
 	out      *output
 	closeOut func() error // closes the writer of out
 	handler  pipe.Handler // may be nil
@@ -98,7 +107,7 @@ func (s *server) run(ctx context.Context) error {
 	var readErr error
 	go func() { // returns at the end of the input, at the latest when it is closed
 		defer close(read)
-		readErr = s.conn.ReadLines(lazy.Values(ctx), s.in, jsonrpc.Source{Transport: newTransport(nil)})
+		readErr = s.conn.ReadLines(lazy.Values(ctx), s.input, jsonrpc.Source{Transport: newTransport(nil)})
 	}()
 	var err error
 	select {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -121,6 +122,24 @@ func TestLineEndings(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestObserveOfServerReceivesBytesOfBothDirections(t *testing.T) {
+	var mu sync.Mutex
+	observed := map[bool]string{} // sent or not
+	in := io.NopCloser(iotest.OneByteReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\nhello\n")))
+	var out bytes.Buffer
+	require.NoError(t, stdio.ServeStreams(t.Context(), in, struct {
+		io.Writer
+		io.Closer
+	}{&out, in}, nil, &stdio.ServeOptions{Observe: func(sent bool, b []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		observed[sent] += string(b)
+	}}))
+	require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\nhello\n", observed[false])
+	require.Equal(t, out.String(), observed[true])
+	require.Equal(t, 2, strings.Count(observed[true], "\n"), "a response, and an error for what is no message")
 }
 
 func TestTooLongLine(t *testing.T) {

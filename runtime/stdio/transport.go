@@ -69,12 +69,36 @@ func (o *output) reason() error {
 	return o.err
 }
 
-// observer is a writer that calls a function.
-type observer func(b []byte)
+// sent and received are writers that call an Observe function.
+type (
+	sent     func(sent bool, b []byte)
+	received func(sent bool, b []byte)
+)
+
+// observed returns a reader that passes what it has read to f.
+func observed(in io.Reader, f func(sent bool, b []byte)) io.Reader {
+	tee := io.TeeReader(in, received(f))
+	if _, ok := in.(interface{ HoldsThread() }); ok {
+		return threadHolder{tee}
+	}
+	return tee
+}
+
+// threadHolder is a reader that blocks a thread, see [jsonrpc.Conn.ReadLines].
+type threadHolder struct{ io.Reader }
+
+// HoldsThread marks the reader.
+func (threadHolder) HoldsThread() {}
 
 // Write implements [io.Writer].
-func (f observer) Write(b []byte) (int, error) {
-	f(b)
+func (f sent) Write(b []byte) (int, error) {
+	f(true, b)
+	return len(b), nil
+}
+
+// Write implements [io.Writer].
+func (f received) Write(b []byte) (int, error) {
+	f(false, b)
 	return len(b), nil
 }
 
