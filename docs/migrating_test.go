@@ -159,6 +159,8 @@ func migratedTransport(ctx context.Context, server *mcpserver.Server, conn jsonr
 // seats is a handler that uses all functions of a session.
 func seats(ctx context.Context, s *mcp.ServerSession, day string) (Out, error) {
 	fmt.Println(s.ClientInfo(), s.ClientCapabilities())
+	later := s.With(peer.Standalone())
+	fmt.Println(later)
 	fmt.Println(connection.FromContext(ctx).SessionID(), connection.RequestFromContext(ctx), s.Transport().Header(), auth.CallerFromContext(ctx))
 	visit := mcp.ElicitRequestURLParams{Message: "Log in.", URL: "https://example.com/login"}
 	if _, err := s.ElicitURL(ctx, &visit); err != nil {
@@ -255,6 +257,46 @@ func migratedAuth(guard *auth.Guard, handler http.Handler, url string, opts *aut
 	headerFunc := func(context.Context) http.Header { return headers }
 	at.HTTP.HeaderFunc = headerFunc
 	return mux, at, nil
+}
+
+// results adapts a handler that makes its result.
+func results[In any](h func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, any, error)) func(context.Context, *mcp.ServerSession, In) (*mcp.CallToolResult, error) {
+	return func(ctx context.Context, _ *mcp.ServerSession, in In) (*mcp.CallToolResult, error) {
+		req, _ := connection.RequestFromContext(ctx).(*mcp.CallToolRequest)
+		res, _, err := h(ctx, req, in)
+		return res, err
+	}
+}
+
+// structured adapts a handler that returns structured content.
+func structured[In, Out any](h func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, Out, error)) func(context.Context, *mcp.ServerSession, In) (Out, error) {
+	return func(ctx context.Context, _ *mcp.ServerSession, in In) (Out, error) {
+		req, _ := connection.RequestFromContext(ctx).(*mcp.CallToolRequest)
+		_, out, err := h(ctx, req, in)
+		return out, err
+	}
+}
+
+// TestAdapters registers handlers with the signature of the official SDK.
+func TestAdapters(t *testing.T) {
+	server := mcpserver.New(mcp.Implementation{Name: "flights", Version: "1.0.0"}, nil)
+	tool := mcp.Tool{Name: "text"}
+	find := func(_ context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		return mcp.TextResult(req.Name + " " + in.Day), nil, nil
+	}
+	mcpserver.AddTool(server, &tool, results(find))
+	mcpserver.AddTool(server, &mcp.Tool{Name: "seats"}, structured(func(_ context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		return nil, Out{Seats: len(req.Name + in.Day)}, nil
+	}))
+	client, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(server), nil)
+	require.NoError(t, err)
+	defer client.Close()
+	text, err := mcpclient.CallTool[string](t.Context(), client, "text", In{Day: "Monday"})
+	require.NoError(t, err)
+	require.Equal(t, "text Monday", text)
+	out, err := mcpclient.CallTool[Out](t.Context(), client, "seats", In{Day: "Monday"})
+	require.NoError(t, err)
+	require.Equal(t, Out{Seats: len("seatsMonday")}, out)
 }
 
 // find is the tool of testdata/migrated.

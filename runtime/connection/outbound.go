@@ -61,10 +61,14 @@ func (s sender) route(method string, info *peer.MethodInfo) (inResult bool, err 
 			return false, &UnsupportedError{Method: method, Revision: r}
 		}
 	case !s.facts.handshake:
-		if s.session != nil && s.session.hasOpenRound() && info != nil && info.Embedded.Has(r) {
-			return true, nil
+		if s.session == nil || info == nil || !info.Embedded.Has(r) {
+			return false, &peer.NoBackChannelError{Method: method}
 		}
-		return false, &peer.NoBackChannelError{Method: method}
+		ok, ended := s.session.hasRound()
+		if !ok || ended {
+			return false, &peer.NoBackChannelError{Method: method, Returned: ended}
+		}
+		return true, nil
 	case info != nil && !info.FromServer.Has(r):
 		return false, &UnsupportedError{Method: method, Revision: r}
 	case s.session != nil && !s.session.Transport().CanSendRequest():

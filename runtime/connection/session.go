@@ -250,11 +250,11 @@ func (s *session) currentRound() Round {
 	return s.round
 }
 
-// hasOpenRound reports whether there is a round that has not ended.
-func (s *session) hasOpenRound() bool {
+// hasRound reports whether there is a round, and whether it has ended.
+func (s *session) hasRound() (ok, ended bool) {
 	s.roundMu.Lock()
 	defer s.roundMu.Unlock()
-	return s.round != nil && !s.roundEnded
+	return s.round != nil, s.roundEnded
 }
 
 // back returns the channel for messages that are related to the message being handled.

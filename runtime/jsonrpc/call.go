@@ -106,7 +106,7 @@ func (c *Conn) send(ctx context.Context, out outlet, k *call, req peer.Message, 
 	case errors.Is(err, errNotAccepted):
 		return timeoutError(k.method, t.idle)
 	case errors.Is(err, errResponded):
-		return &peer.NoBackChannelError{Method: k.method}
+		return &peer.NoBackChannelError{Method: k.method, Returned: true}
 	case ctx.Err() == nil:
 		return writeError(k.method, err)
 	}

@@ -323,8 +323,8 @@ func (x *inboundMessage) drop() {
 
 // Call implements [peer.Outbound]. The request belongs to the message being handled.
 func (x *inboundMessage) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	if !x.in.Transport.CanSendRequest() || !x.back.isOpen() {
-		return &peer.NoBackChannelError{Method: req.Method()}
+	if canSend := x.in.Transport.CanSendRequest(); !canSend || !x.back.isOpen() {
+		return &peer.NoBackChannelError{Method: req.Method(), Returned: canSend}
 	}
 	x.back.countQuestions(1)
 	defer x.back.countQuestions(-1)

@@ -206,8 +206,8 @@ func encodeParams(f *wire.Frame, p wire.Params) (json.RawMessage, error) {
 
 // Call implements [peer.Outbound]. The request belongs to the message being handled.
 func (x *inProcessRequest) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	if !x.in.Transport.CanSendRequest() || !x.back.isOpen() {
-		return &peer.NoBackChannelError{Method: req.Method()}
+	if canSend := x.in.Transport.CanSendRequest(); !canSend || !x.back.isOpen() {
+		return &peer.NoBackChannelError{Method: req.Method(), Returned: canSend}
 	}
 	if x.from.opts.Client {
 		x.to.table.countQuestions(x, 1)
@@ -316,8 +316,8 @@ func (n *inProcessNotification) drop() {
 
 // Call implements [peer.Outbound].
 func (n *inProcessNotification) Call(ctx context.Context, req peer.Message, res wire.Value, opts ...peer.CallOption) error {
-	if !n.in.Transport.CanSendRequest() || !n.back.isOpen() {
-		return &peer.NoBackChannelError{Method: req.Method()}
+	if canSend := n.in.Transport.CanSendRequest(); !canSend || !n.back.isOpen() {
+		return &peer.NoBackChannelError{Method: req.Method(), Returned: canSend}
 	}
 	return n.to.Call(backContext{ctx, n.ctx.Context}, req, res, opts...)
 }

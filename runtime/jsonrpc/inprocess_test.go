@@ -231,6 +231,7 @@ func TestInProcessProgress(t *testing.T) {
 		require.NoError(t, kept.Notify(t.Context(), &changed{}))
 		var none *peer.NoBackChannelError
 		require.ErrorAs(t, ping(t.Context(), kept).over(t), &none)
+		require.True(t, none.Returned)
 		require.Len(t, reports, 3)
 	})
 }
@@ -593,7 +594,7 @@ func TestInProcessNotifications(t *testing.T) {
 
 		require.NoError(t, kept.Notify(t.Context(), &changed{}))
 		require.NoError(t, kept.Progress(t.Context(), peer.Progress{Progress: 1}))
-		require.ErrorAs(t, ping(t.Context(), kept).over(t), new(*peer.NoBackChannelError))
+		require.Equal(t, &peer.NoBackChannelError{Method: "ping", Returned: true}, ping(t.Context(), kept).over(t))
 		require.Equal(t, 2, back, "the handler has returned")
 		require.NoError(t, s.Notify(t.Context(), &changed{}))
 		synctest.Wait()
@@ -609,7 +610,7 @@ func TestInProcessNotificationLimit(t *testing.T) {
 			<-release
 			seen++
 			_, err := peer.SendRequest(ctx, in.Back, &mcp.PingRequest{})
-			require.ErrorAs(t, err, new(*peer.NoBackChannelError), "the transport has no back channel")
+			require.Equal(t, &peer.NoBackChannelError{Method: "ping"}, err, "the transport has no back channel")
 			return peer.Reply{}, nil
 		}), func(_, server *jsonrpc.Options) {
 			server.MaxQueuedNotifications = 3

@@ -46,10 +46,16 @@ func AsError(err error) *Error {
 type NoBackChannelError struct {
 	// Method is the method of the request.
 	Method string
+	// Returned reports whether the channel belonged to a message whose handler has returned. A
+	// session with [Standalone] sends on the channel of the connection.
+	Returned bool
 }
 
 // Error implements error.
 func (e *NoBackChannelError) Error() string {
+	if e.Returned {
+		return fmt.Sprintf("send %q: the handler of the message has returned, so that its channel is closed", e.Method)
+	}
 	return fmt.Sprintf("send %q: no channel for requests to the peer", e.Method)
 }
 

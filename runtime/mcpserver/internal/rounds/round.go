@@ -191,7 +191,7 @@ func (r *Round) lookUp(q *connection.Question, sum digest) (key string, answer j
 		}
 	})
 	if !open {
-		return "", nil, &peer.NoBackChannelError{Method: q.Method()}
+		return "", nil, &peer.NoBackChannelError{Method: q.Method(), Returned: true}
 	}
 	return key, answer, err
 }
@@ -203,7 +203,7 @@ func (r *Round) recordResponse(q *connection.Question, key string, e entry) erro
 		put(&b.used, key, true)
 	})
 	if !open {
-		return &peer.NoBackChannelError{Method: q.Method()}
+		return &peer.NoBackChannelError{Method: q.Method(), Returned: true}
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (r *Round) recordQuestion(ctx context.Context, q *connection.Question, key 
 		own.left()
 	})
 	if !open {
-		return &peer.NoBackChannelError{Method: q.Method()}
+		return &peer.NoBackChannelError{Method: q.Method(), Returned: true}
 	}
 	return &mcp.InputRequiredError{Result: &mcp.InputRequiredResult{
 		InputRequests: mcp.InputRequests{key: question},
