@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,6 +49,7 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 		Filter:                f,
 		AllowUnknownArguments: true,
 		Capabilities:          mcp.ServerCapabilities{Logging: map[string]json.RawMessage{}},
+		Outgoing:              []func(peer.Outbound) peer.Outbound{wrapOut},
 	}
 	server := mcpserver.New(info, opts)
 	server.Use(m)
@@ -56,6 +58,9 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	tool := mcp.Tool{Name: name, InputSchema: []byte(`{"type":"object"}`)}
 	h := func(ctx context.Context, s *mcp.ServerSession, in In) (Out, error) {
 		out, err := seats(ctx, s, in.Day)
+		if code, text := int64(-32029), "slow down"; err == errBusy {
+			return Out{}, &peer.Error{Code: code, Message: text}
+		}
 		if err != nil {
 			return Out{}, mcpserver.Errorf("%w", err)
 		}
@@ -121,6 +126,12 @@ func migratedServer(ctx context.Context, m peer.Middleware, wrap func(*mcp.Tool,
 	streamable.NewLegacySSEHandler(server, nil)
 	return server.ServeStdio(ctx)
 }
+
+// errBusy is an error of a handler that gets a code of its own.
+var errBusy = errors.New("too many requests")
+
+// wrapOut changes no message.
+func wrapOut(next peer.Outbound) peer.Outbound { return next }
 
 // migratedLogs has the code about logs of all messages.
 func migratedLogs(server *mcpserver.Options, at *mcpclient.CommandEndpoint, show func(bool, []byte)) {
