@@ -18,7 +18,7 @@ var (
 	shared = []string{
 		"runtime/internal/batch", "runtime/internal/brokenpipe", "runtime/internal/buffer", "runtime/internal/capabilities", "runtime/internal/challenge", "runtime/internal/failure", "runtime/internal/fit", "runtime/internal/headers",
 		"runtime/internal/lazy", "runtime/internal/limit", "runtime/internal/loglevel", "runtime/internal/outbound", "runtime/internal/paramheader", "runtime/internal/progress",
-		"runtime/internal/revisions", "runtime/internal/verified",
+		"runtime/internal/revisions", "runtime/internal/serverurl", "runtime/internal/verified",
 	}
 	transport = append([]string{"runtime/budget", "runtime/jsonrpc", "runtime/connection", "runtime/internal/pipe", "generated/mcp", "runtime/peer", "runtime/wire"}, shared...)
 	kit       = append([]string{"runtime/stdio", "runtime/internal/validate", "runtime/internal/jsontag", "runtime/internal/request", "runtime/internal/extension", "schema"}, transport...)
@@ -60,6 +60,7 @@ var allowedImports = map[string]imports{
 	"runtime/internal/buffer":       {own: []string{"runtime/budget"}},
 	"runtime/internal/capabilities": {own: protocol},
 	"runtime/internal/challenge":    {},
+	"runtime/internal/serverurl":    {},
 	"runtime/internal/extension":    {own: append([]string{"runtime/budget", "runtime/connection"}, protocol...)},
 	"runtime/internal/failure":      {own: boundary},
 	"runtime/internal/headers":      {},

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/mcpwright/mcp/runtime/connection"
+	"github.com/mcpwright/mcp/runtime/internal/serverurl"
 	"github.com/mcpwright/mcp/runtime/peer"
 	httpclient "github.com/mcpwright/mcp/runtime/streamable/client"
 	"github.com/mcpwright/mcp/runtime/wire"
@@ -28,18 +28,12 @@ type URLEndpoint struct {
 	LegacySSE bool
 }
 
-func (e *URLEndpoint) name() string { return redactURL(e.URL) }
-
-// redactURL returns a URL without credentials and query, for errors and logs.
-func redactURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "invalid URL"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
+func (e *URLEndpoint) name() string { return serverurl.RedactText(e.URL) }
 
 func (e *URLEndpoint) dial(_ context.Context, o *dialOptions) (Conn, error) {
+	if _, err := serverurl.Parse(e.URL); err != nil {
+		return nil, err
+	}
 	opts := o.clientOptions(e.HTTP)
 	return httpConn{httpclient.New(e.URL, &opts)}, nil
 }
@@ -81,9 +75,12 @@ type sseEndpoint struct {
 	opts httpclient.Options
 }
 
-func (e *sseEndpoint) name() string { return redactURL(e.url) }
+func (e *sseEndpoint) name() string { return serverurl.RedactText(e.url) }
 
 func (e *sseEndpoint) dial(_ context.Context, o *dialOptions) (Conn, error) {
+	if _, err := serverurl.Parse(e.url); err != nil {
+		return nil, err
+	}
 	opts := o.clientOptions(e.opts)
 	return sseConn{httpclient.NewLegacySSE(e.url, &opts)}, nil
 }

@@ -65,6 +65,9 @@ func (s *Server) inferInput(t reflect.Type) (*typedInput, error) {
 		return nil, fmt.Errorf("cannot infer an InputSchema from %s: %w", t, err)
 	}
 	schema, err := inputSchemaOf(text)
+	if err == errNoObject {
+		return nil, fmt.Errorf("cannot infer an InputSchema from %s: the arguments of a tool are an object, use a struct", t)
+	}
 	if err == nil && !bytes.Equal(schema.text, text) {
 		return newTypedInput(t, schema.text) // the type of the root was added
 	}

@@ -103,6 +103,8 @@ func (s *toolSchema) compile() (*validate.Schema, error) {
 	return s.compiled, s.err
 }
 
+var errNoObject = errors.New(`input schema: the root must have "type": "object"`)
+
 // inputSchemaOf returns the schema of a tool's arguments, which must have "type": "object" at
 // its root. A schema whose type is missing, or is a list with "object", gets this member.
 func inputSchemaOf(text json.RawMessage) (*toolSchema, error) {
@@ -117,7 +119,7 @@ func inputSchemaOf(text json.RawMessage) (*toolSchema, error) {
 	case err != nil:
 		return nil, fmt.Errorf("input schema: %w", err)
 	case !s.forObjects:
-		return nil, errors.New(`input schema: the root must have "type": "object"`)
+		return nil, errNoObject
 	}
 	return s, s.headersErr
 }

@@ -467,6 +467,13 @@ type tree struct {
 	Children []tree `json:"children"`
 }
 
+func TestTypeOfArgumentsMustBeObject(t *testing.T) {
+	s := mcpserver.New(info, nil)
+	require.EqualError(t, panicked(func() {
+		mcpserver.AddTool(s, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.ServerSession, []string) (string, error) { return "", nil })
+	}), `mcpserver: tool "t": cannot infer an InputSchema from []string: the arguments of a tool are an object, use a struct`)
+}
+
 func TestRecursiveTypeNeedsSchemas(t *testing.T) {
 	s := mcpserver.New(info, nil)
 	def := mcp.Tool{Name: "t"}

@@ -64,6 +64,7 @@ import (
 	"time"
 
 	"github.com/mcpwright/mcp/generated/mcp"
+	"github.com/mcpwright/mcp/runtime/internal/serverurl"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
@@ -164,7 +165,7 @@ type core struct {
 // init initializes a client that writes its messages to w.
 func (c *core) init(serverURL string, opts *Options, w jsonrpc.Writer) {
 	c.opts, c.done = opts.complete(), make(chan struct{})
-	c.serverURL, c.urlErr = parseEndpoint(serverURL)
+	c.serverURL, c.urlErr = serverurl.Parse(serverURL)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.http = newHTTPClient(&c.opts)
 	c.state.calls = make(map[wire.RequestID]*call)

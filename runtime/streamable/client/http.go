@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpwright/mcp/runtime/internal/buffer"
 	"github.com/mcpwright/mcp/runtime/internal/challenge"
+	"github.com/mcpwright/mcp/runtime/internal/serverurl"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
@@ -185,7 +186,7 @@ func (h *httpClient) do(req *http.Request, id wire.RequestID) (*http.Response, e
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 			err = &dialError{err}
 		}
-		return nil, fmt.Errorf("%s %q: %w", req.Method, displayURL(req.URL), err)
+		return nil, fmt.Errorf("%s %q: %w", req.Method, serverurl.Redact(req.URL), err)
 	}
 	if res.StatusCode/100 != 2 {
 		defer res.Body.Close()
@@ -196,7 +197,7 @@ func (h *httpClient) do(req *http.Request, id wire.RequestID) (*http.Response, e
 
 // statusError returns the error of a response whose status is not a success.
 func (h *httpClient) statusError(req *http.Request, res *http.Response, id wire.RequestID) error {
-	e := &HTTPError{Method: req.Method, URL: displayURL(req.URL), Status: res.StatusCode, Header: res.Header}
+	e := &HTTPError{Method: req.Method, URL: serverurl.Redact(req.URL), Status: res.StatusCode, Header: res.Header}
 	body := buffer.New()
 	defer body.Free()
 	defer time.AfterFunc(drainTimeout, func() { res.Body.Close() }).Stop()
@@ -214,7 +215,7 @@ func unexpectedType(endpoint *url.URL, res *http.Response) error {
 	defer time.AfterFunc(drainTimeout, func() { res.Body.Close() }).Stop()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, excerptSize)) // a part of the body is enough
 	return fmt.Errorf("response of %q: unexpected content type %q: %q",
-		displayURL(endpoint), res.Header.Get(mcphttp.HeaderContentType), excerpt(body))
+		serverurl.Redact(endpoint), res.Header.Get(mcphttp.HeaderContentType), excerpt(body))
 }
 
 // readAll appends the body of a response to p.
@@ -291,25 +292,6 @@ func port(u *url.URL) string {
 		return "443"
 	}
 	return "80"
-}
-
-// parseEndpoint parses the URL of a server.
-func parseEndpoint(text string) (*url.URL, error) {
-	u, err := url.Parse(text) // the error is not wrapped: it has the URL, which may contain a password
-	switch {
-	case err != nil:
-		return nil, errors.New("server URL is invalid, expected a URL such as https://example.com/mcp")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("server URL has scheme %q, expected http or https", u.Scheme)
-	case u.Host == "":
-		return nil, errors.New("server URL has no host")
-	}
-	return u, nil
-}
-
-// displayURL returns a URL without credentials and query, for errors.
-func displayURL(u *url.URL) string {
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // notWritten wraps an error that occurred before anything was sent.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mcpwright/mcp/runtime/internal/serverurl"
 	"github.com/mcpwright/mcp/runtime/jsonrpc"
 	"github.com/mcpwright/mcp/runtime/peer"
 	"github.com/mcpwright/mcp/runtime/streamable/internal/mcphttp"
@@ -76,7 +77,7 @@ func (l *listener) open() error {
 	defer res.Body.Close()
 	if kind := mcphttp.MediaType(res.Header); kind != mcphttp.MediaEvents {
 		return &HTTPError{
-			Method: http.MethodGet, URL: displayURL(c.serverURL), Status: res.StatusCode, Header: res.Header,
+			Method: http.MethodGet, URL: serverurl.Redact(c.serverURL), Status: res.StatusCode, Header: res.Header,
 			Err: fmt.Errorf("unexpected content type %q", res.Header.Get(mcphttp.HeaderContentType)),
 		}
 	}

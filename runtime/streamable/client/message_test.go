@@ -197,11 +197,11 @@ func TestInvalidURLErrorHasNoSecret(t *testing.T) {
 	for url, want := range map[string]string{
 		"ftp://server.test/mcp":       `scheme "ftp", expected http or https`,
 		"http:///mcp":                 "no host",
-		"http://u:secret@host:x/mcp":  "server URL is invalid",
-		"http://u:secret/x@host/mcp":  "server URL is invalid",
+		"http://u:secret@host:x/mcp":  "the URL is invalid",
+		"http://u:secret/x@host/mcp":  "the URL is invalid",
 		"127.0.0.1:8080/mcp":          "expected a URL such as https://example.com/mcp",
-		"server.test/mcp":             `scheme "", expected http or https`,
-		"http://u:secret@\x00/secret": "server URL is invalid",
+		"server.test/mcp":             "the URL has no scheme",
+		"http://u:secret@\x00/secret": "the URL is invalid",
 	} {
 		c := client.New(url, nil)
 		_, err := callWeather(t.Context(), c)
