@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
@@ -197,7 +198,7 @@ func (s *MCPServer) handlePrompts(ctx context.Context, in *peer.Inbound, next pe
 	}
 	p := s.ListPrompts()[req.Name]
 	if p != nil && len(s.filterPrompts(ctx, []mcp.Prompt{p.Prompt})) == 0 {
-		return peer.Reply{}, &peer.Error{Code: mcp.INVALID_PARAMS, Message: "unknown prompt: " + req.Name}
+		return peer.Reply{}, unknown(unknownPrompt, req.Name)
 	}
 	return next.Handle(ctx, in)
 }
@@ -243,7 +244,7 @@ func (s *MCPServer) handleTools(ctx context.Context, in *peer.Inbound, next peer
 			tool = *known
 		}
 		if len(s.filter(ctx, []mcp.Tool{tool.Tool})) == 0 {
-			return peer.Reply{}, &peer.Error{Code: mcp.INVALID_PARAMS, Message: "unknown tool: " + req.Name}
+			return peer.Reply{}, unknown(unknownTool, req.Name)
 		}
 		if ok {
 			result, err := s.callTool(ctx, tool.Handler, req)
@@ -251,6 +252,18 @@ func (s *MCPServer) handleTools(ctx context.Context, in *peer.Inbound, next peer
 		}
 	}
 	return next.Handle(ctx, in)
+}
+
+// The texts of errors of the kit begin with these.
+const (
+	unknownTool   = "Unknown tool: "
+	unknownPrompt = "Unknown prompt: "
+)
+
+// unknown returns the error of the kit for a name that is not registered, so that callers cannot
+// distinguish items that a filter hides.
+func unknown(text, name string) error {
+	return &peer.Error{Code: mcp.INVALID_PARAMS, Message: text + strconv.Quote(name)}
 }
 
 func (s *MCPServer) reply(ctx context.Context, in *peer.Inbound, result wire.Value, err error) (peer.Reply, error) {

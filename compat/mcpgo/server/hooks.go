@@ -17,7 +17,9 @@ type (
 	BeforeAnyHookFunc func(ctx context.Context, id any, method mcp.MCPMethod, message any)
 	// OnSuccessHookFunc is called with the result of a request.
 	OnSuccessHookFunc func(ctx context.Context, id any, method mcp.MCPMethod, message, result any)
-	// OnErrorHookFunc is called with the error of a request.
+	// OnErrorHookFunc is called with the error of a request. Its chain contains [ErrUnsupported] if the
+	// server lacks a capability, and [ErrToolNotFound], [ErrPromptNotFound] or [ErrResourceNotFound] if there
+	// is no such item.
 	OnErrorHookFunc func(ctx context.Context, id any, method mcp.MCPMethod, message any, err error)
 	// OnRequestInitializationFunc is called before all other hooks. Its error refuses the
 	// request.

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpwright/mcp/compat/mcpgo/server"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpclient"
+	"github.com/mcpwright/mcp/runtime/peer"
 )
 
 var discard = slog.New(slog.DiscardHandler)
@@ -77,5 +78,37 @@ func TestHooksChangeMessages(t *testing.T) {
 		equal(t, len(res.Content), 2)
 		equal(t, res.Content[0].(*kit.TextContent).Text, "changed")
 		equal(t, toolNames(t, c), "echo")
+	})
+}
+
+// The errors of hooks contain the reason for which the server refuses a request, also for items that filters hide.
+func TestReasonsOfErrors(t *testing.T) {
+	onTransports(t, func(t *testing.T, connect func(*server.MCPServer) *mcpclient.Client) {
+		var got []error
+		hooks := &server.Hooks{}
+		hooks.AddOnError(func(_ context.Context, _ any, _ mcp.MCPMethod, _ any, err error) { got = append(got, err) })
+		s := server.NewMCPServer("test", "1.0.0", server.WithHooks(hooks),
+			server.WithToolFilter(func(context.Context, []mcp.Tool) []mcp.Tool { return nil }))
+		s.AddTool(mcp.NewTool("hidden"), echo)
+		s.AddResource(mcp.NewResource("test:r", "r"), nil)
+		c := connect(s)
+		var texts []string
+		for _, name := range []string{"absent", "hidden"} {
+			_, err := c.CallTool(t.Context(), &kit.CallToolRequest{Name: name})
+			texts = append(texts, strings.ReplaceAll(err.Error(), name, "x"))
+		}
+		equal(t, texts[0], texts[1])
+		_, err := c.ReadResource(t.Context(), &kit.ReadResourceRequest{URI: "test:absent"})
+		equal(t, err != nil, true)
+		_, err = peer.SendRequest(t.Context(), c, &kit.GetPromptRequest{Name: "absent"})
+		equal(t, err != nil, true)
+		s.AddPrompt(mcp.NewPrompt("p"), nil)
+		_, err = peer.SendRequest(t.Context(), c, &kit.GetPromptRequest{Name: "absent"})
+		equal(t, err != nil, true)
+		for i, want := range []error{
+			server.ErrToolNotFound, server.ErrToolNotFound, server.ErrResourceNotFound, server.ErrUnsupported, server.ErrPromptNotFound,
+		} {
+			equal(t, errors.Is(got[i], want), true)
+		}
 	})
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	kit "github.com/mcpwright/mcp/generated/mcp"
@@ -54,7 +57,7 @@ func around[Req, Res any, B ~func(context.Context, any, *Req), A ~func(context.C
 	c.reply, c.err = c.next.Handle(ctx, in)
 	if c.err != nil {
 		for _, hook := range h.OnError {
-			hook(ctx, id, method, req, c.err)
+			hook(ctx, id, method, req, hookError(c.err))
 		}
 		return
 	}
@@ -69,6 +72,30 @@ func around[Req, Res any, B ~func(context.Context, any, *Req), A ~func(context.C
 			hook(ctx, id, method, req, res)
 		}
 	})
+}
+
+// hookError returns an error for hooks. If the kit has refused the request, its chain contains the error of
+// this package for the reason.
+func hookError(err error) error {
+	var own *handlerError
+	sent := peer.AsError(err)
+	if sent == nil || errors.As(err, &own) {
+		return err
+	}
+	var reason error
+	switch {
+	case sent.Code == mcp.METHOD_NOT_FOUND:
+		reason = ErrUnsupported
+	case sent.Code == mcp.RESOURCE_NOT_FOUND:
+		reason = ErrResourceNotFound
+	case strings.HasPrefix(sent.Message, unknownTool):
+		reason = ErrToolNotFound
+	case strings.HasPrefix(sent.Message, unknownPrompt):
+		reason = ErrPromptNotFound
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", reason, err)
 }
 
 // readRequest decodes a request into a type of package mcp, and returns its encoding.

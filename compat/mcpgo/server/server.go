@@ -18,7 +18,7 @@ import (
 	"github.com/mcpwright/mcp/runtime/wire"
 )
 
-// Errors about registrations.
+// Errors about registrations, for [OnErrorHookFunc].
 var (
 	ErrUnsupported      = errors.New("not supported")
 	ErrResourceNotFound = errors.New("resource not found")
