@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -108,10 +109,14 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	if chosen == nil {
 		return refuse(http.StatusNotFound, noBackend)
 	}
+	id := rand.Text()
+	if h.opts.NewSessionID != nil {
+		id = h.opts.NewSessionID(r)
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
 	defer context.AfterFunc(r.Context(), func() { cancel(errStreamClosed) })()
-	s := &legacySession{handler: h, dispatcher: chosen, id: rand.Text(), principal: h.opts.Principal(r), cancel: cancel}
+	s := &legacySession{handler: h, dispatcher: chosen, id: id, principal: h.opts.Principal(r), cancel: cancel}
 	s.keepAlive.target = s
 	if !h.inFlight.addStream(&s.keepAlive) {
 		return &refusal{status: http.StatusServiceUnavailable, err: errClosing}
@@ -122,20 +127,29 @@ func (h *LegacySSEHandler) stream(w http.ResponseWriter, r *http.Request) *refus
 	}
 	defer h.sessions.release(s.principal)
 	s.connect()
+	defer s.end(ctx)
+	if !isSessionID(id) || !h.add(s) {
+		return noSessionID(r, &h.opts, id)
+	}
 	s.setWriter(w)
-	h.add(s)
 	if h.inFlight.isClosing() {
 		cancel(connection.ErrClosing) // the session was added after Shutdown has ended the others
 	}
-	s.write(func(out *sse.Writer) error { return out.WriteEvent("endpoint", endpointPath(r)+"?sessionId="+s.id) })
+	s.write(func(out *sse.Writer) error {
+		return out.WriteEvent("endpoint", endpointPath(r)+"?sessionId="+url.QueryEscape(s.id))
+	})
 	<-ctx.Done()
 	s.clearWriter()
 	h.remove(s)
+	return nil
+}
+
+// end closes the connection of a session whose context is ctx.
+func (s *legacySession) end(ctx context.Context) {
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer stop()
 	s.rpc.Shutdown(last, context.Cause(ctx))
 	s.conn.Close(last)
-	return nil
 }
 
 // endpointPath returns the path in the request of the client. Routers may have removed
@@ -160,10 +174,15 @@ func (s *legacySession) connect() {
 	s.conn = connection.New(s.rpc, &c)
 }
 
-func (h *LegacySSEHandler) add(s *legacySession) {
+// add adds a session. It returns false if another session has its id.
+func (h *LegacySSEHandler) add(s *legacySession) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.sessionsByID[s.id] != nil {
+		return false
+	}
 	h.sessionsByID[s.id] = s
+	return true
 }
 
 func (h *LegacySSEHandler) remove(s *legacySession) {

@@ -79,6 +79,28 @@ func TestLegacySSESendsAllMessagesOnStream(t *testing.T) {
 	require.Contains(t, data, `"code":-32700`)
 }
 
+func TestLegacySSEHasIDsOfServer(t *testing.T) {
+	ids := []string{"a&b", "a&b", "", "two words", "c"}
+	e, _ := serveLegacy(t, map[string]tool{"id": func(c ctx, _ *mcp.ServerSession) (*mcp.CallToolResult, error) {
+		return mcp.TextResult("<" + connection.FromContext(c).SessionID() + ">"), nil
+	}}, &streamable.Options{Logger: slog.New(slog.DiscardHandler), NewSessionID: func(*http.Request) string {
+		id := ids[0]
+		ids = ids[1:]
+		return id
+	}})
+	l, to := e.legacy()
+	require.Contains(t, to.url, "sessionId=a%26b")
+	for range 3 {
+		require.Equal(t, http.StatusInternalServerError, e.send(http.MethodGet, "", "Accept: text/event-stream").status)
+	}
+	to.post(initialize("2024-11-05"))
+	l.event()
+	to.post(callTool(2, "id"))
+	require.Contains(t, l.event(), `<a&b>`)
+	_, to = e.legacy()
+	require.Contains(t, to.url, "sessionId=c")
+}
+
 func TestLegacySSECancellationBeforeItsRequest(t *testing.T) {
 	e, _ := serveLegacy(t, map[string]tool{"never": func(context.Context, *mcp.ServerSession) (*mcp.CallToolResult, error) {
 		t.Error("the request was cancelled")

@@ -178,12 +178,17 @@ func (h *Handler) sessionFor(r *http.Request, b *backend, revision wire.Revision
 	return h.beginSession(r, b, revision)
 }
 
+// noSessionID logs that a new session cannot have an id, and returns the refusal.
+func noSessionID(r *http.Request, o *Options, id string) *refusal {
+	o.Logger.ErrorContext(r.Context(), "session id is not valid, or another session has it", "session", id)
+	return &refusal{status: http.StatusInternalServerError, err: errNoSessionID}
+}
+
 // beginSession returns a new session and begins a use of it.
 func (h *Handler) beginSession(r *http.Request, b *backend, revision wire.Revision) (*session, *refusal) {
 	id := h.newSessionID(r)
 	if !isSessionID(id) || h.sessions.get(id) != nil {
-		h.opts.Logger.ErrorContext(r.Context(), "session id is not valid, or another session has it", "session", id)
-		return nil, &refusal{status: http.StatusInternalServerError, err: errNoSessionID}
+		return nil, noSessionID(r, &h.opts, id)
 	}
 	s := h.newSession(b, id, h.opts.Principal(r), revision)
 	s.caller = h.inFlight.addSession(s.principal)

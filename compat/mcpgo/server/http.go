@@ -49,6 +49,7 @@ func NewStreamableHTTPServer(server *MCPServer, opts ...StreamableHTTPOption) *S
 	if s.cors != nil {
 		s.opts.Origins = s.cors.AllowedOrigins
 	}
+	s.opts.NewSessionID = func(*http.Request) string { return idPrefix + newID() }
 	if s.ids != nil {
 		s.opts.NewSessionID = func(r *http.Request) string { return s.ids.ResolveSessionIdManager(r).Generate() }
 		s.opts.MayDelete = s.mayDelete

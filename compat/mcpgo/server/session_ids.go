@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -98,8 +99,16 @@ func (s *StreamableHTTPServer) mayDelete(w http.ResponseWriter, r *http.Request)
 	return err == nil && !refused
 }
 
-// idPrefix begins the ids of the managers of this package.
+// idPrefix begins the ids of Streamable HTTP.
 const idPrefix = "mcp-session-"
+
+// newID returns a random UUID. Some programs validate the ids of sessions as UUIDs.
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
 
 var errInvalidSessionID = errors.New("invalid session id")
 
@@ -119,7 +128,7 @@ func (*StatelessSessionIdManager) Terminate(string) (bool, error) { return false
 type StatelessGeneratingSessionIdManager struct{}
 
 // Generate implements [SessionIdManager].
-func (*StatelessGeneratingSessionIdManager) Generate() string { return idPrefix + rand.Text() }
+func (*StatelessGeneratingSessionIdManager) Generate() string { return idPrefix + newID() }
 
 // Validate implements [SessionIdManager].
 func (*StatelessGeneratingSessionIdManager) Validate(sessionID string) (bool, error) {
@@ -147,7 +156,7 @@ func (m *InsecureStatefulSessionIdManager) Generate() string {
 	if m.ids == nil {
 		m.ids = make(map[string]bool)
 	}
-	id := idPrefix + rand.Text()
+	id := idPrefix + newID()
 	m.ids[id] = true
 	return id
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,4 +188,42 @@ func TestSessionIdManagersOfPackage(t *testing.T) {
 	equal(t, err != nil, true)
 	_, err = new(server.InsecureStatefulSessionIdManager).Validate("mcp-session-other")
 	equal(t, err != nil, true)
+}
+
+// TestSessionIDs checks the form of the ids, which some programs validate.
+func TestSessionIDs(t *testing.T) {
+	const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+	s := server.NewMCPServer("test", "1.0.0")
+	id := post(server.NewStreamableHTTPServer(s), "", initialize).Header.Get(server.HeaderKeySessionID)
+	if !regexp.MustCompile("^mcp-session-" + uuid + "$").MatchString(id) {
+		t.Errorf("got %s", id)
+	}
+	own := server.WithSessionIDGenerator(func(_ context.Context, r *http.Request) (string, error) {
+		if r.Header.Get("Tenant") == "" {
+			return "", errors.New("no tenant")
+		}
+		return "tenant-1", nil
+	})
+	for want, opts := range map[string][]server.SSEOption{uuid: {server.WithSessionIDGenerator(nil)}, "tenant-1": {own}} {
+		srv := server.NewTestServer(s, opts...)
+		defer srv.Close()
+		for _, tenant := range []string{"", "a"} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/sse", nil)
+			check(t, err)
+			r.Header.Set("Tenant", tenant)
+			res, err := http.DefaultClient.Do(r)
+			check(t, err)
+			defer res.Body.Close()
+			if tenant == "" && want != uuid {
+				equal(t, res.StatusCode, http.StatusInternalServerError)
+				continue
+			}
+			event := make([]byte, 200)
+			n, err := res.Body.Read(event)
+			check(t, err)
+			if !regexp.MustCompile(`sessionId=` + want + `\n`).Match(event[:n]) {
+				t.Errorf("got %s", event[:n])
+			}
+		}
+	}
 }

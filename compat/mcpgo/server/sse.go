@@ -36,6 +36,7 @@ type SSEOption func(*SSEServer)
 // NewSSEServer returns a server for HTTP+SSE.
 func NewSSEServer(server *MCPServer, opts ...SSEOption) *SSEServer {
 	s := &SSEServer{server: server, path: "/sse", messagePath: "/message"}
+	s.opts.NewSessionID = func(*http.Request) string { return newID() }
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -81,6 +82,26 @@ func WithSSEEndpoint(endpoint string) SSEOption {
 // path of the stream. The default is "/message".
 func WithMessageEndpoint(endpoint string) SSEOption {
 	return func(s *SSEServer) { s.messagePath = "/" + trimSlashes(endpoint) }
+}
+
+// SessionIDGenFunc returns the id of a session that a request begins. It must be unique and hard to guess. The
+// context is the context of the request. After an error, or if the id is not valid, the client gets the status 500.
+type SessionIDGenFunc func(ctx context.Context, r *http.Request) (string, error)
+
+// WithSessionIDGenerator sets the function that returns the ids of sessions. By default they are random UUIDs.
+func WithSessionIDGenerator(fn SessionIDGenFunc) SSEOption {
+	return func(s *SSEServer) {
+		if fn == nil {
+			return
+		}
+		s.opts.NewSessionID = func(r *http.Request) string {
+			id, err := fn(r.Context(), r)
+			if err != nil {
+				return "" // is refused
+			}
+			return id
+		}
+	}
 }
 
 // WithSSEContextFunc sets the function that returns the context of handlers.
