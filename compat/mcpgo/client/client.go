@@ -315,9 +315,23 @@ func (c *Client) ListResourceTemplatesByPage(ctx context.Context, request mcp.Li
 
 // ListTools returns the tools on all pages.
 func (c *Client) ListTools(ctx context.Context, _ mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
-	return list(ctx, c, (*mcpclient.Client).Tools, func(items []mcp.Tool) *mcp.ListToolsResult {
+	return list(ctx, c, tools, func(items []mcp.Tool) *mcp.ListToolsResult {
 		return &mcp.ListToolsResult{Tools: items}
 	})
+}
+
+func tools(c *mcpclient.Client, ctx context.Context) iter.Seq2[*kit.Tool, error] {
+	return c.With(keepFalse).ListToolsAll(ctx, nil)
+}
+
+// keepFalse keeps an explicit false in the hints of tools, which does not mean the same as an absent hint.
+func keepFalse(o *peer.CallOptions) {
+	frame := wire.Frame{}
+	if o.Frame != nil {
+		frame = *o.Frame
+	}
+	frame.KeepFalse = true
+	o.Frame = &frame
 }
 
 // ListPrompts returns the prompts on all pages.
@@ -374,7 +388,7 @@ func send[To any, From wire.Value](ctx context.Context, c *Client, header http.H
 	if err := wire.DecodeParams(data, nil, request); err != nil {
 		return nil, err
 	}
-	var opts []peer.CallOption
+	opts := []peer.CallOption{keepFalse}
 	if header != nil {
 		opts = append(opts, peer.WithHeader(header))
 	}

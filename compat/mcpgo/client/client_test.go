@@ -177,3 +177,23 @@ func TestErrors(t *testing.T) {
 	}
 	check(t, c.Close())
 }
+
+// A gateway passes on the hints of tools, which are true by default or false by default.
+func TestHintsThatAreFalse(t *testing.T) {
+	srv := server.NewMCPServer("test", "1.0.0")
+	srv.AddTool(mcp.NewTool("a", mcp.WithDestructiveHintAnnotation(false), mcp.WithReadOnlyHintAnnotation(false)), nil)
+	c, err := client.NewInProcessClient(srv)
+	check(t, err)
+	_, err = c.Initialize(t.Context(), mcp.InitializeRequest{})
+	check(t, err)
+	defer c.Close()
+	for _, list := range []func(context.Context, mcp.ListToolsRequest) (*mcp.ListToolsResult, error){c.ListTools, c.ListToolsByPage} {
+		result, err := list(t.Context(), mcp.ListToolsRequest{})
+		check(t, err)
+		hints := result.Tools[0].Annotations
+		for _, hint := range []*bool{hints.DestructiveHint, hints.ReadOnlyHint, hints.IdempotentHint} {
+			equal(t, hint != nil && !*hint, true)
+		}
+		equal(t, *hints.OpenWorldHint, true)
+	}
+}
