@@ -94,6 +94,9 @@ type Options struct {
 	Validation Validation
 	// ToolValidation replaces Validation for single tools, by name.
 	ToolValidation map[string]Validation
+	// UncheckedResults sends results of raw tools that do not match the OutputSchema of the
+	// tool. The protocol forbids such results, and clients may refuse them.
+	UncheckedResults bool
 	// AllowUnknownArguments makes schemas that are inferred from Go types accept unknown
 	// arguments, which are then ignored. By default they are rejected, so that a model notices
 	// a misspelling.

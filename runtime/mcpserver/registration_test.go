@@ -192,3 +192,16 @@ func TestInvalidMethodsPanic(t *testing.T) {
 		mcpserver.Handle(s, func(context.Context, *tasks.GetRequest) (*tasks.GetResult, error) { return nil, nil })
 	}), `"tasks/get": method already has a handler`)
 }
+
+func TestUncheckedResults(t *testing.T) {
+	for _, unchecked := range []bool{false, true} {
+		s := mcpserver.New(info, &mcpserver.Options{UncheckedResults: unchecked})
+		s.AddRawTool(&mcp.Tool{Name: "t", OutputSchema: json.RawMessage(`{"type":"object","required":["a"]}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"b":1}`)}, nil
+			})
+		result := connect(t, s, modern).call("tools/call", `{"name":"t"}`)
+		require.Equal(t, unchecked, result["structuredContent"] != nil)
+		require.Equal(t, !unchecked, result["isError"] == true)
+	}
+}

@@ -134,7 +134,8 @@ func (x *typedTool) result(ctx context.Context, value any) (wire.Value, error) {
 // AddRawTool registers a tool with given schemas, whose handler decodes the arguments itself, see
 // [ReadArguments], for example a tool of another server. The schemas are sent as they are, apart from white
 // space. Arguments are validated against the InputSchema before call is called, as
-// [Options].Validation states, and results against the OutputSchema. A nil InputSchema accepts
+// [Options].Validation states, and results against the OutputSchema unless
+// [Options].UncheckedResults is set. A nil InputSchema accepts
 // any object. The protocol requires an InputSchema with "type": "object": the
 // member is added if the schema has no type, and replaces a list of types with "object".
 //
@@ -184,7 +185,7 @@ func (s *Server) compileRawTool(def mcp.Tool, call ToolHandler) (*tool, error) {
 			return s.outcome(ctx, def.Name, nil, err)
 		}
 		res, err := call(ctx, req)
-		if err == nil {
+		if err == nil && !s.opts.UncheckedResults {
 			err = output.validateResult(res)
 		}
 		return s.outcome(ctx, req.Name, res, err)
