@@ -7,7 +7,10 @@
 //
 //   - Clients of all revisions are served, including 2026-07-28, which has no sessions.
 //   - Messages are validated, and limits on sizes, numbers and time are on. Arguments are validated
-//     only with [WithInputSchemaValidation], as in mcp-go.
+//     only with [WithInputSchemaValidation], and results of tools only with
+//     [WithOutputSchemaValidation], as in mcp-go.
+//   - Requests that the HTTP transport refuses are not logged. Some have another status: 421 for a Host
+//     header that is not allowed, and 400 for a request without the id of its session.
 //   - Panics of handlers end no process, also without [WithRecovery].
 //   - Requests from web pages of other origins are refused unless [WithStreamableHTTPCORS] allows
 //     them.
@@ -32,18 +35,15 @@
 //     subscriptions of its sessions, and notifies the subscribers when a program calls
 //     s.Kit().ResourceUpdated;
 //   - SubscriptionIDFromContext and WithSubscriptionID: the server adds the id to notifications;
-//   - event stores, the sizes of queues, SessionWithStreamableHTTPConfig and WithSessionIDGenerator:
-//     the options of [github.com/mcpwright/mcp/runtime/streamable] have them, except for the ids of
-//     HTTP+SSE;
+//   - event stores, the sizes of queues and SessionWithStreamableHTTPConfig: the options of
+//     [github.com/mcpwright/mcp/runtime/streamable] have them;
 //   - Handle of [StreamableHTTPServer], HTTPRequest and HTTPResponseWriter: the server is an
 //     [net/http.Handler] only. CloseSessions: Shutdown closes the sessions;
 //   - ProtectedResourceMetadataConfig and its functions:
 //     [github.com/mcpwright/mcp/runtime/auth] serves the metadata;
-//   - WithTracer, WithPropagator and WithMetaPropagator: the module
-//     [github.com/mcpwright/mcp/otel] has middleware, for s.Kit().Use;
+//   - WithMetaPropagator: the module [github.com/mcpwright/mcp/otel] has middleware, for s.Kit().Use;
 //   - the methods of [SSEServer] that return URLs, WithAppendQueryToMessageEndpoint and
 //     SendEventToSession;
-//   - SetClientInfo of [SessionWithClientInfo], and the methods of [Hooks] that call hooks: the server
-//     does both itself;
+//   - SetClientInfo of [SessionWithClientInfo]: the server does it itself;
 //   - errors about what is missing here, such as ErrLoadShedding.
 package server

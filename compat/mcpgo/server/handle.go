@@ -28,10 +28,11 @@ func ServerFromContext(ctx context.Context) *MCPServer {
 // and calls hooks and handlers of notifications. It needs no lists of the kit, because hooks get a copy
 // of each result.
 func (s *MCPServer) handle(next peer.Handler) peer.Handler {
-	return peer.Observer(func(ctx context.Context, in *peer.Inbound) (peer.Reply, error) {
+	return peer.Observer(func(ctx context.Context, in *peer.Inbound) (_ peer.Reply, err error) {
 		ctx = context.WithValue(ctx, serverKey{}, s)
 		session := s.sessionOf(ctx, in)
-		ctx = s.WithContext(ctx, session)
+		ctx, end := s.startSpan(s.WithContext(ctx, session), in, session)
+		defer func() { end(err) }()
 		if in.ID.IsZero() {
 			return s.notified(ctx, in, next, session)
 		}

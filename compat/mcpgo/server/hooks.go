@@ -19,7 +19,7 @@ type (
 	OnSuccessHookFunc func(ctx context.Context, id any, method mcp.MCPMethod, message, result any)
 	// OnErrorHookFunc is called with the error of a request. Its chain contains [ErrUnsupported] if the
 	// server lacks a capability, and [ErrToolNotFound], [ErrPromptNotFound] or [ErrResourceNotFound] if there
-	// is no such item.
+	// is no such item. It contains an [UnparsableMessageError] if the request cannot be decoded.
 	OnErrorHookFunc func(ctx context.Context, id any, method mcp.MCPMethod, message any, err error)
 	// OnRequestInitializationFunc is called before all other hooks. Its error refuses the
 	// request.
@@ -163,6 +163,20 @@ func (h *Hooks) AddOnRegisterSession(hook OnRegisterSessionHookFunc) {
 // AddOnUnregisterSession adds a hook to OnUnregisterSession.
 func (h *Hooks) AddOnUnregisterSession(hook OnUnregisterSessionHookFunc) {
 	h.OnUnregisterSession = append(h.OnUnregisterSession, hook)
+}
+
+// RegisterSession calls the hooks in OnRegisterSession, for tests of hooks.
+func (h *Hooks) RegisterSession(ctx context.Context, session ClientSession) {
+	for _, hook := range h.OnRegisterSession {
+		hook(ctx, session)
+	}
+}
+
+// UnregisterSession calls the hooks in OnUnregisterSession, for tests of hooks.
+func (h *Hooks) UnregisterSession(ctx context.Context, session ClientSession) {
+	for _, hook := range h.OnUnregisterSession {
+		hook(ctx, session)
+	}
 }
 
 // AddBeforeAny adds a hook to OnBeforeAny.

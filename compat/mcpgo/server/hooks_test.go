@@ -112,3 +112,18 @@ func TestReasonsOfErrors(t *testing.T) {
 		}
 	})
 }
+
+func TestUnparsableMessage(t *testing.T) {
+	var got error
+	hooks := &server.Hooks{}
+	hooks.AddOnError(func(_ context.Context, _ any, _ mcp.MCPMethod, _ any, err error) { got = err })
+	s := server.NewMCPServer("test", "1.0.0", server.WithHooks(hooks), server.WithToolCapabilities(true))
+	s.HandleMessage(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`))
+	unparsable, ok := errors.AsType[*server.UnparsableMessageError](got)
+	if !ok {
+		t.Fatalf("got %v", got)
+	}
+	equal(t, unparsable.GetMethod(), mcp.MethodToolsCall)
+	equal(t, strings.Contains(string(unparsable.GetMessage()), `{"name":7}`), true)
+	equal(t, strings.Contains(unparsable.Error(), "tools/call"), true)
+}

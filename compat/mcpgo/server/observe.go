@@ -36,6 +36,9 @@ func around[Req, Res any, B ~func(context.Context, any, *Req), A ~func(context.C
 	sent, err := readRequest(c.in, req)
 	if err != nil {
 		c.reply, c.err = c.next.Handle(ctx, c.in) // refuses the request
+		if c.err != nil {
+			h.failed(c, req, &UnparsableMessageError{sent, method, c.err})
+		}
 		return
 	}
 	for _, hook := range h.OnRequestInitialization {
@@ -56,9 +59,7 @@ func around[Req, Res any, B ~func(context.Context, any, *Req), A ~func(context.C
 	}
 	c.reply, c.err = c.next.Handle(ctx, in)
 	if c.err != nil {
-		for _, hook := range h.OnError {
-			hook(ctx, id, method, req, hookError(c.err))
-		}
+		h.failed(c, req, hookError(c.err))
 		return
 	}
 	if len(after) == 0 && len(h.OnSuccess) == 0 {
@@ -73,6 +74,34 @@ func around[Req, Res any, B ~func(context.Context, any, *Req), A ~func(context.C
 		}
 	})
 }
+
+// failed calls the hooks for an error.
+func (h *Hooks) failed(c *observed, req any, err error) {
+	for _, hook := range h.OnError {
+		hook(c.ctx, requestID(c.in.ID), mcp.MCPMethod(c.in.Method), req, err)
+	}
+}
+
+// UnparsableMessageError is the error of a request that cannot be decoded.
+type UnparsableMessageError struct {
+	message json.RawMessage
+	method  mcp.MCPMethod
+	err     error
+}
+
+// Error implements error.
+func (e *UnparsableMessageError) Error() string {
+	return fmt.Sprintf("decode request %q: %v", e.method, e.err)
+}
+
+// Unwrap returns the reason.
+func (e *UnparsableMessageError) Unwrap() error { return e.err }
+
+// GetMessage returns the request with its method and params.
+func (e *UnparsableMessageError) GetMessage() json.RawMessage { return e.message }
+
+// GetMethod returns the method.
+func (e *UnparsableMessageError) GetMethod() mcp.MCPMethod { return e.method }
 
 // hookError returns an error for hooks. If the kit has refused the request, its chain contains the error of
 // this package for the reason.
@@ -98,7 +127,8 @@ func hookError(err error) error {
 	return fmt.Errorf("%w: %w", reason, err)
 }
 
-// readRequest decodes a request into a type of package mcp, and returns its encoding.
+// readRequest decodes a request into a type of package mcp, and returns its encoding. If that fails, it returns
+// the request as it was received.
 func readRequest(in *peer.Inbound, req any) ([]byte, error) {
 	params, err := paramsOf(in)
 	if err != nil {
@@ -109,7 +139,7 @@ func readRequest(in *peer.Inbound, req any) ([]byte, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, req); err != nil {
-		return nil, err
+		return data, err
 	}
 	if header := headerOf(in.Transport); header != nil {
 		reflect.ValueOf(req).Elem().FieldByName("Header").Set(reflect.ValueOf(header))

@@ -145,10 +145,12 @@ func WithInputSchemaValidation() ServerOption {
 	return func(s *MCPServer) { s.opts.Validation = mcpserver.ValidateStrict }
 }
 
-// WithOutputSchemaValidation does nothing: results of tools are always validated. Unlike in mcp-go, a
-// result without structured content is invalid too, and the model gets an internal error. Its cause is
-// in the log.
-func WithOutputSchemaValidation() ServerOption { return func(*MCPServer) {} }
+// WithOutputSchemaValidation validates the results of tools against their output schemas. Unlike in mcp-go, a
+// result without structured content is invalid too, and the model gets an internal error. Its cause is in the
+// log. The results of tools of a session are not validated.
+func WithOutputSchemaValidation() ServerOption {
+	return func(s *MCPServer) { s.opts.UncheckedResults = false }
+}
 
 // WithToolHandlerMiddleware adds middleware for tools. The first function that is added is the
 // outermost.

@@ -7,27 +7,36 @@ import (
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
 	"github.com/mcpwright/mcp/compat/mcpgo/server"
+	"github.com/mcpwright/mcp/runtime/mcpclient"
 )
 
 func TestOutputSchema(t *testing.T) {
-	s := server.NewMCPServer("test", "1.0.0", server.WithOutputSchemaValidation())
 	type weather struct {
 		Degrees int `json:"degrees"`
 	}
-	for name, result := range map[string]*mcp.CallToolResult{
+	results := map[string]*mcp.CallToolResult{
 		"right":   mcp.NewToolResultStructured(weather{7}, "7 degrees"),
 		"wrong":   mcp.NewToolResultStructured(map[string]any{"degrees": "cold"}, "cold"),
-		"missing": mcp.NewToolResultText("7 degrees"),
+		"missing": mcp.NewToolResultText("6 degrees"),
 		"error":   mcp.NewToolResultError("no weather"),
-	} {
-		s.AddTool(mcp.NewTool(name, mcp.WithOutputSchema[weather]()), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return result, nil
-		})
 	}
-	c := handshake(t, s)
-	equal(t, call(t, c, "right", "{}"), "7 degrees")
-	equal(t, call(t, c, "error", "{}"), "tool error: no weather")
-	for _, name := range []string{"wrong", "missing"} {
-		equal(t, strings.HasPrefix(call(t, c, name, "{}"), "tool error: Internal error (id "), true)
+	connected := func(opts ...server.ServerOption) *mcpclient.Client {
+		s := server.NewMCPServer("test", "1.0.0", opts...)
+		for name, result := range results {
+			s.AddTool(mcp.NewTool(name, mcp.WithOutputSchema[weather]()), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return result, nil
+			})
+		}
+		return handshake(t, s)
+	}
+	validates := connected(server.WithOutputSchemaValidation())
+	for _, c := range []*mcpclient.Client{validates, connected()} {
+		equal(t, call(t, c, "right", "{}"), "7 degrees")
+		equal(t, call(t, c, "error", "{}"), "tool error: no weather")
+		for name, text := range map[string]string{"wrong": "cold", "missing": "6 degrees"} {
+			got := call(t, c, name, "{}")
+			equal(t, got == text, c != validates)
+			equal(t, strings.HasPrefix(got, "tool error: Internal error (id "), c == validates)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
+	"github.com/mcpwright/mcp/compat/mcpgo/tracing"
 	kit "github.com/mcpwright/mcp/generated/mcp"
 	"github.com/mcpwright/mcp/runtime/mcpserver"
 	"github.com/mcpwright/mcp/runtime/tasks"
@@ -104,6 +105,9 @@ type MCPServer struct {
 	promptCompletion   PromptCompletionProvider   // or nil
 	resourceCompletion ResourceCompletionProvider // or nil
 
+	tracer     tracing.Tracer     // or nil
+	propagator tracing.Propagator // or nil
+
 	changingItems sync.Mutex // held while the tools, resources or templates of a session are changed
 
 	mu            sync.RWMutex
@@ -133,7 +137,7 @@ func NewMCPServer(name, version string, opts ...ServerOption) *MCPServer {
 		notifications: map[string]NotificationHandlerFunc{},
 		matchers:      map[string]*mcpserver.Server{},
 	}
-	s.opts.Validation = mcpserver.ValidateOff
+	s.opts.Validation, s.opts.UncheckedResults = mcpserver.ValidateOff, true
 	for _, opt := range opts {
 		opt(s)
 	}

@@ -85,9 +85,7 @@ func (s *MCPServer) RegisterSession(ctx context.Context, session ClientSession) 
 	}
 	s.sessions[session.SessionID()] = session
 	s.mu.Unlock()
-	for _, hook := range s.hooks.OnRegisterSession {
-		hook(ctx, session)
-	}
+	s.hooks.RegisterSession(ctx, session)
 	return nil
 }
 
@@ -98,11 +96,8 @@ func (s *MCPServer) UnregisterSession(ctx context.Context, sessionID string) {
 	session, ok := s.sessions[sessionID]
 	delete(s.sessions, sessionID)
 	s.mu.Unlock()
-	if !ok {
-		return
-	}
-	for _, hook := range s.hooks.OnUnregisterSession {
-		hook(ctx, session)
+	if ok {
+		s.hooks.UnregisterSession(ctx, session)
 	}
 }
 
