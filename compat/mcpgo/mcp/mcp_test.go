@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/mcpwright/mcp/compat/mcpgo/mcp"
@@ -51,6 +52,18 @@ func TestToolBuilder(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, encode(t, read), encode(t, tool))
+}
+
+func TestSchemaOfResultAcceptsNull(t *testing.T) {
+	type result struct {
+		Names []string `json:"names"`
+	}
+	tool := mcp.NewTool("a", mcp.WithInputSchema[result](), mcp.WithOutputSchema[result]())
+	for schema, want := range map[string]bool{string(tool.RawInputSchema): false, string(tool.RawOutputSchema): true} {
+		if strings.Contains(schema, `"null"`) != want {
+			t.Errorf("got %s", schema)
+		}
+	}
 }
 
 func TestInferredSchemas(t *testing.T) {

@@ -189,15 +189,17 @@ func SchemaFor[T any]() map[string]any {
 
 // WithInputSchema infers the schema of the arguments from a Go type; see [SchemaForRaw]. If no
 // schema can be inferred, the error is logged and the tool is not changed.
-func WithInputSchema[T any]() ToolOption { return withInferred[T](WithRawInputSchema) }
+func WithInputSchema[T any]() ToolOption { return withInferred[T](SchemaForRaw[T], WithRawInputSchema) }
 
-// WithOutputSchema infers the schema of the structured content from a Go type, like
-// [WithInputSchema].
-func WithOutputSchema[T any]() ToolOption { return withInferred[T](WithRawOutputSchema) }
+// WithOutputSchema is like [WithInputSchema] for the schema of the structured content, which accepts null for a
+// nil slice or map.
+func WithOutputSchema[T any]() ToolOption {
+	return withInferred[T](schema.ForResult[T], WithRawOutputSchema)
+}
 
-func withInferred[T any](set func(json.RawMessage) ToolOption) ToolOption {
+func withInferred[T any](infer func() (json.RawMessage, error), set func(json.RawMessage) ToolOption) ToolOption {
 	return func(t *Tool) {
-		raw, err := SchemaForRaw[T]()
+		raw, err := infer()
 		if err != nil {
 			slog.Error("no schema was inferred", "tool", t.Name, "type", reflect.TypeFor[T](), "error", err)
 			return

@@ -233,6 +233,12 @@ func For[T any]() (json.RawMessage, error) {
 	return typed.Infer(reflect.TypeFor[T](), &typed.Options{Input: true})
 }
 
+// ForResult returns the schema of results of type T, as [mcpserver.AddTool] infers it. Unlike the
+// schema of arguments, it accepts null for a nil slice or map.
+func ForResult[T any]() (json.RawMessage, error) {
+	return typed.Infer(reflect.TypeFor[T](), &typed.Options{})
+}
+
 // From returns the schema that v is encoded to, for example a *jsonschema.Schema of
 // github.com/google/jsonschema-go, or of another package. It returns an error if that is no valid
 // schema.

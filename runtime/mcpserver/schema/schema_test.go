@@ -54,6 +54,24 @@ func TestFor(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestForResult(t *testing.T) {
+	type result struct {
+		Names []string       `json:"names"`
+		Sizes map[string]int `json:"sizes,omitempty"`
+	}
+	text, err := schema.ForResult[result]()
+	require.NoError(t, err)
+	var got struct {
+		Type       string
+		Properties map[string]struct{ Type any }
+		Required   []string
+	}
+	require.NoError(t, json.Unmarshal(text, &got))
+	require.Equal(t, "object", got.Type)
+	require.Equal(t, []any{"null", "array"}, got.Properties["names"].Type)
+	require.Equal(t, []string{"names"}, got.Required)
+}
+
 func TestFromAndParse(t *testing.T) {
 	text, err := schema.From(&jsonschema.Schema{Type: "object", Required: []string{"a"}})
 	require.NoError(t, err)
