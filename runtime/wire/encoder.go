@@ -131,9 +131,9 @@ func (e *Encoder) Number(b []byte, v float64, min, max float64) []byte {
 }
 
 // NumberIn is like [Encoder.Number], but the bounds apply only in the revisions of
-// w.
+// w. In the all-revisions form they apply if w has every revision.
 func (e *Encoder) NumberIn(b []byte, v float64, w Window, min, max float64) []byte {
-	if !e.Has(w) {
+	if !e.Needs(w) {
 		min, max = math.Inf(-1), math.Inf(1)
 	}
 	return e.Number(b, v, min, max)
@@ -178,9 +178,10 @@ func (e *Encoder) Int(b []byte, v int64, min, max int64) []byte {
 	return AppendInt(b, v)
 }
 
-// IntIn is like [Encoder.Int], but the bounds apply only in the revisions of w.
+// IntIn is like [Encoder.Int], but the bounds apply only in the revisions of w. In the
+// all-revisions form they apply if w has every revision.
 func (e *Encoder) IntIn(b []byte, v int64, w Window, min, max int64) []byte {
-	if !e.Has(w) {
+	if !e.Needs(w) {
 		return AppendInt(b, v)
 	}
 	return e.Int(b, v, min, max)

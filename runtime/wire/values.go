@@ -76,9 +76,10 @@ func (d *Decoder) Int(min, max int64) int64 {
 	return d.intSlow(raw, min, max)
 }
 
-// IntIn is like [Decoder.Int], but the bounds apply only in the revisions of w.
+// IntIn is like [Decoder.Int], but the bounds apply only in the revisions of w. In the
+// all-revisions form they apply if w has every revision.
 func (d *Decoder) IntIn(w Window, min, max int64) int64 {
-	if !d.Has(w) {
+	if !d.Needs(w) {
 		min, max = math.MinInt64, math.MaxInt64
 	}
 	return d.Int(min, max)
@@ -117,9 +118,9 @@ func (d *Decoder) Number(min, max float64) float64 {
 }
 
 // NumberIn is like [Decoder.Number], but the bounds apply only in the revisions of
-// w.
+// w. In the all-revisions form they apply if w has every revision.
 func (d *Decoder) NumberIn(w Window, min, max float64) float64 {
-	if !d.Has(w) {
+	if !d.Needs(w) {
 		min, max = math.Inf(-1), math.Inf(1)
 	}
 	return d.Number(min, max)
