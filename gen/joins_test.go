@@ -422,6 +422,28 @@ var widened = map[string]struct {
 		func(defs object) { defs["CacheableResult"].(object)["required"] = []any{"resultType", "cacheScope"} },
 		"CacheableResult.ttlMs: It may be absent in 2027-03-01, and is 0 then. An explicit 0 is also in Extra.",
 	},
+	"a union of objects with other members": {
+		combine(define("SubscriptionFilter", `{"anyOf": [{"$ref": "#/$defs/AllFilter"}, {"$ref": "#/$defs/SomeFilter"}]}`),
+			define("AllFilter", `{"type": "object", "required": ["all"], "properties": {"all": {"const": true}}}`),
+			define("SomeFilter", `{"type": "object", "properties": {"toolsListChanged": {"type": "boolean"}}}`)),
+		"SubscriptionFilter.toolsListChanged: It is raw JSON in Extra in 2027-03-01: anything.",
+	},
+	"required defaults in Extra": {
+		combine(member("ListToolsResult", "ttlMs", `{"type": ["integer", "null"]}`), member("ListPromptsResult", "cacheScope", `{"type": "string", "enum": ["shared", "public"]}`)),
+		"ListToolsResult.ttlMs: It is raw JSON in Extra in 2027-03-01: integer or null.",
+	},
+	"a number that becomes an integer with other bounds": {
+		member("Annotations", "priority", `{"type": "integer", "minimum": 0, "maximum": 10}`),
+		"Annotations.priority: It is raw JSON in Extra in 2027-03-01: integer from 0 up to 10.",
+	},
+	"undecoded JSON that becomes an array": {
+		member("CallToolRequestParams", "arguments", `{"type": "array"}`),
+		"CallToolRequest.arguments: It must match another schema in 2027-03-01: an array.",
+	},
+	"undecoded JSON that may be null": {
+		member("CallToolRequestParams", "arguments", `{"type": ["object", "null"]}`),
+		"CallToolRequest.arguments: It must match another schema in 2027-03-01: null or object.",
+	},
 	"a union that replaces an object": {
 		combine(define("ToolAnnotations", `{"anyOf": [{"$ref": "#/$defs/ReadAnnotations"}, {"$ref": "#/$defs/WriteAnnotations"}]}`),
 			define("ReadAnnotations", `{"type": "object", "required": ["readOnlyHint"], "properties": {"readOnlyHint": {"type": "boolean"}, "title": {"type": "string"}}}`),
@@ -536,10 +558,10 @@ var widened = map[string]struct {
 		combine(define("Maybe", `{"type": ["string", "null"]}`), member("Tool", "mood", `{"$ref": "#/$defs/Maybe"}`)),
 		`Tool.mood: It must match another schema in 2027-03-01: Maybe.`,
 	},
-	"params that are a union and become another object": {
+	"params that are a union and become a new object": {
 		func(defs object) {
-			defs["ElicitRequest"].(object)["properties"].(object)["params"] = parsed(`{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}`)
-			delete(defs, "ElicitRequestParams")
+			defs["ElicitRequest"].(object)["properties"].(object)["params"] = parsed(`{"type": "object", "required": ["message", "fields"], "properties": {"message": {"type": "string"}, "fields": {"type": "array", "items": {"type": "string"}}}}`)
+			undefine("ElicitRequestParams", "ElicitRequestFormParams", "ElicitRequestURLParams")(defs)
 		},
 		``,
 	},

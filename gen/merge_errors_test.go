@@ -25,6 +25,13 @@ var changedForms = map[string]mergeError{
 		member("CallToolResult", "_meta", `{"type": "string"}`),
 		[]string{"2027-03-01#/$defs/CallToolResult/properties/_meta is string", "2026-07-28#/$defs/CallToolResult/properties/_meta"},
 	},
+	"params that are a union and become another object": {
+		func(defs object) {
+			defs["ElicitRequest"].(object)["properties"].(object)["params"] = parsed(`{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}`)
+			delete(defs, "ElicitRequestParams")
+		},
+		[]string{"2027-03-01#/$defs/ElicitRequest/properties/params", `"ElicitRequestParams" is a union in another revision, and 0 of its members match this object`},
+	},
 	"a result type that is an object": {
 		resultTypes(`{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`),
 		[]string{"2027-03-01#/$defs/CallToolResult/properties/resultType is an object", "2026-07-28#/$defs/CallToolResult/properties/resultType"},
@@ -89,6 +96,16 @@ var brokenMessages = map[string]mergeError{
 	"a notification with the method of a request": {
 		method("ProgressNotification", "tools/list"),
 		[]string{"2027-03-01#/$defs/ProgressNotification", `"tools/list"`, `"ProgressNotification"`, `"ListToolsRequest"`},
+	},
+	"a notification that gets an id": {
+		combine(func(defs object) {
+			defs["LoggingMessageNotification"].(object)["properties"].(object)["id"] = parsed(`{"$ref": "#/$defs/RequestId"}`)
+		}, alsoRequired("LoggingMessageNotification", "id")),
+		[]string{"2027-03-01#/$defs/LoggingMessageNotification", `the notification "notifications/message" has an id here`},
+	},
+	"a request that loses its id": {
+		combine(func(defs object) { delete(defs["CompleteRequest"].(object)["properties"].(object), "id") }, notRequired("CompleteRequest", "id")),
+		[]string{"2027-03-01#/$defs/CompleteRequest", `the request "completion/complete" has no id here`},
 	},
 	"a method without a name": {
 		request("MuteRequest", ""),

@@ -61,7 +61,7 @@ func (g *generator) members(f *jen.File, t *ir.Type, s *ir.Struct) {
 	for _, field := range s.Fields {
 		required := field.Required
 		if field.Tolerant {
-			required = 0
+			required = field.Strict
 		}
 		list = append(list, g.member(field.JSON, field.In, required))
 	}

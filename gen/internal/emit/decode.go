@@ -88,7 +88,11 @@ func (g *generator) decodeField(d *jen.Group, t *ir.Type, f *ir.Field) {
 	case f.Lenient && unionOf(f.Type) != nil:
 		d.Add(value.Clone()).Op("=").Qual(wirePkg, "Map").Call(jen.Id("d"), g.lenientElement(unionOf(f.Type)))
 	case f.Lenient:
-		d.If(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(strictly))).Block(
+		try := d.If
+		if f.Strict != 0 {
+			try = d.If(jen.Id("d").Dot("Needs").Call(g.window(f.Strict))).BlockFunc(strictly).Else().If
+		}
+		try(jen.Op("!").Id("d").Dot("Try").Call(jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).BlockFunc(strictly))).Block(
 			value.Clone().Op("=").Add(zero(f)),
 			jen.Id("x").Dot("Extra").Op("=").Id("o").Dot("Extra").Call(jen.Id("x").Dot("Extra")),
 		)
@@ -129,7 +133,10 @@ func (g *generator) decodeStrictly(d *jen.Group, f *ir.Field, value *jen.Stateme
 	switch {
 	case f.NullAbsent || f.Nullable:
 		isValue := jen.Op("!").Id("d").Dot("Null").Call()
-		if f.Nulls != 0 && !f.NullAbsent {
+		switch {
+		case f.Nulls != 0 && f.NullAbsent:
+			isValue = jen.Id("d").Dot("Needs").Call(g.window(f.Nulls)).Op("||").Add(isValue) // the value null is kept
+		case f.Nulls != 0:
 			isValue = jen.Op("!").Id("d").Dot("Has").Call(g.window(f.Nulls)).Op("||").Add(isValue)
 		}
 		d.If(isValue).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })

@@ -121,7 +121,7 @@ func (g *generator) appendMember(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.F
 func (g *generator) appendField(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
 	write := func(d *jen.Group) {
-		if f.Nulls != 0 {
+		if f.Nulls != 0 && f.Nullable {
 			d.If(value.Clone().Op("==").Nil().Op("&&").Op("!").Add(g.has(f.Nulls))).Block(
 				jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(f.JSON))))
 		}

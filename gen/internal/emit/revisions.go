@@ -34,7 +34,7 @@ func windowNames(p *ir.Package) map[ir.Window]string {
 				putConst(c, put)
 			}
 			for _, f := range x.Fields {
-				put(f.In, f.Required, f.Required&x.ParamsRequired, f.Nulls, f.Integers, f.Zeros)
+				put(f.In, f.Required, f.Required&x.ParamsRequired, f.Nulls, f.Integers, f.Zeros, f.Strict)
 				putExpr(f.Type, put)
 				for _, v := range slices.Concat(f.Extra, f.Checks) {
 					put(v.In)

@@ -237,7 +237,9 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 		f.Default = raw.Zero
 	}
 	f.Tolerant = f.Required != 0 && s.rules.tolerates(position, MayBeMissing)
-	f.NullAbsent = s.rules.tolerates(position, NullIsAbsent)
+	if f.NullAbsent = s.rules.tolerates(position, NullIsAbsent); f.NullAbsent && f.Nulls == 0 {
+		f.Nulls = f.nulls
+	}
 	f.Lenient = s.rules.tolerates(position, AnyShape)
 	if x, ok := f.Type.(Map); ok && s.rules.tolerates(position, AlsoFractions) {
 		if elem, ok := x.Elem.(Scalar); ok {
@@ -254,6 +256,9 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 		return
 	case f.Default != "" && s.rules.raw(position) == nil:
 		f.Always, f.Required = false, s.openEnded(f.Required&t.in(), 0)
+	}
+	if f.Tolerant {
+		f.Strict = f.Required & s.ownSchemas(f)
 	}
 	if f.Always {
 		return
@@ -277,6 +282,26 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 			f.Zeros = s.zerosOfAlternatives(t, f)
 		}
 	}
+}
+
+// ownSchemas returns the revisions in which the schema of a field may not allow its default.
+func (s *analyzer) ownSchemas(f *Field) Window {
+	w := extraWindow(f)
+	for _, v := range f.Checks {
+		w |= v.In
+	}
+	named, _ := f.Type.(Named)
+	if named.Type == nil {
+		return w
+	}
+	if e, ok := named.Type.Shape.(*Enum); ok {
+		for _, v := range e.Values {
+			if jsonText(v.JSON) == f.Default {
+				w |= f.In &^ v.In
+			}
+		}
+	}
+	return w
 }
 
 // zerosOfAlternatives returns the revisions in which the struct t is one of several objects, and a field may

@@ -99,6 +99,7 @@ func (p *Package) traits(f *Field) string {
 	add(f.Default != "", "default "+f.Default)
 	add(f.Revision, "default revision")
 	add(f.Tolerant, "tolerant")
+	add(f.Strict != 0, fmt.Sprintf("strict %b", f.Strict))
 	add(f.NullAbsent, "null is absent")
 	add(f.Lenient, "lenient")
 	add(f.Zeros != 0, fmt.Sprintf("zeros %b", f.Zeros))

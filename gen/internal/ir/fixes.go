@@ -351,7 +351,7 @@ func (m *merger) schemaOf(bit int, n node, within []string) *Schema {
 // none.
 func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
 	m.refuseFramed(bit, r)
-	if t := m.typeOf(bit, m.target(bit, r.def)); t != nil && !m.restricts(bit, r, within) {
+	if t := m.typeOf(bit, m.target(bit, r.def)); t != nil && !m.restricts(bit, r, within) && !m.tolerant(bit, t) {
 		return &Schema{Type: Named{t.typ}}
 	}
 	def := m.documents[bit].defs[r.def]
@@ -360,6 +360,16 @@ func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
 		return new(Schema)
 	}
 	return m.schema(bit, def, append(within, r.def))
+}
+
+// tolerant reports whether the decoder of an object accepts values that lack a required member.
+func (m *merger) tolerant(bit int, t *mergedType) bool {
+	return slices.ContainsFunc(t.occs, func(o occurrence) bool {
+		obj, ok := o.node.(*objectNode)
+		return ok && o.bit == bit && slices.ContainsFunc(obj.members, func(mem member) bool {
+			return mem.required && m.rules.tolerates(t.name+"."+mem.name, MayBeMissing)
+		})
+	})
 }
 
 // extraWindow returns the revisions in which the value of a field is in Extra.
@@ -385,7 +395,13 @@ func (m *merger) absorbed(bit int, def string) *objectNode {
 		}
 		parts = append(parts, o)
 	}
-	return eitherObject(u.at, parts)
+	all := eitherObject(u.at, parts)
+	for i, mem := range all.members {
+		if slices.ContainsFunc(parts, func(o *objectNode) bool { return !o.closed && o.member(mem.name) == nil }) {
+			all.members[i].node = &anyNode{at(mem.node.pos())} // an alternative without the member allows any value
+		}
+	}
+	return all
 }
 
 // eitherObject returns an object with the members of all objects.

@@ -175,7 +175,7 @@ type Field struct {
 	Pointer bool
 	// Nullable reports whether nil is written as null.
 	Nullable bool
-	// Nulls has the revisions that allow null, if some do not; 0 means all.
+	// Nulls has the revisions that allow null, if some do not; 0 means all, or none if null is absent.
 	Nulls Window
 	// Integers has the revisions in which a number must be an integer; 0 means none.
 	// Integers that float64 cannot represent are also in Extra.
@@ -192,6 +192,9 @@ type Field struct {
 	// Tolerant reports whether decoding accepts a message without the member even in
 	// revisions that require it.
 	Tolerant bool
+	// Strict has the revisions in which decoding requires a valid value although the field is tolerant or
+	// lenient: their schemas may not allow the default.
+	Strict Window
 	// NullAbsent reports whether null is decoded as absent.
 	NullAbsent bool
 	// Lenient reports whether a value of the wrong type is stored as an unknown member,
@@ -205,6 +208,7 @@ type Field struct {
 	// Role is Meta if the field is the metadata of a message.
 	Role Role
 
+	nulls  Window // the revisions that allow null
 	newest string // place in the newest revision that has it
 }
 

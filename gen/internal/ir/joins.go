@@ -343,7 +343,9 @@ func (m *merger) joinNumbers(f *Field, occs []occurrence) ([]occurrence, Window)
 	if integers == 0 || numbers == 0 || integers&numbers != 0 || !m.all(occs, func(n node) bool { return ofKind("integer")(n) || ofKind("number")(n) }) {
 		return nil, 0
 	}
-	if !numbers.Has(occs[0].bit) || f.Nullable {
+	first := occs[0].node.(*scalarNode)
+	bounded := func(n node) bool { s := n.(*scalarNode); return same(s.min, first.min) && same(s.max, first.max) }
+	if !numbers.Has(occs[0].bit) || f.Nullable || !m.all(occs, bounded) {
 		return nil, 0
 	}
 	f.Integers = m.openEnded(integers, integers|numbers)

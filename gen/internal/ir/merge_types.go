@@ -55,14 +55,19 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 	}
 	position := t.name + "." + name
 	own, extra := m.apart(position, occs)
+	nulls, _ := where(m.resolved(occs), nullable)
 	always := owner &^ window(extra) &^ m.fixes[fix{keepFix, position}]
 	f := &Field{JSON: name, Always: required&always == always && len(own) > 0, Required: m.openEnded(required, owner), In: window(occs), newest: occs[len(occs)-1].node.pos()}
+	f.nulls = m.openEnded(nulls, 0)
 	f.Kept = f.Always && m.fixes[fix{keepFix, position}]&owner != 0
 	switch {
 	case len(own) == 0:
 		f.Type, f.Checks = Scalar{Kind: Raw}, m.variants(position, checkedJoin, extra)
 	case m.rules.raw(position) != nil:
 		f.Type = m.memberExpr(t, f, own)
+		if x, ok := f.Type.(Scalar); ok && x.Kind == RawObject && !m.all(m.resolved(extra), isObject) {
+			f.Type = Scalar{Kind: Raw, Objects: window(own)}
+		}
 		f.Checks = append(f.Checks, m.variants(position, checkedJoin, extra)...)
 	default:
 		f.Type, f.Extra = m.memberExpr(t, f, own), m.variants(position, extraJoin, extra)
@@ -389,7 +394,7 @@ func (m *merger) membersForObject(t *mergedType, bit int, obj *objectNode) []nod
 			fits = m.membersThatFit(t, other)
 		}
 	}
-	if d.defs[t.name] != nil && d.name > m.rules.OrderFrom {
+	if d.name > m.rules.OrderFrom {
 		fits = fitsIn(bit, fits, obj)
 	}
 	if len(fits) != 1 {

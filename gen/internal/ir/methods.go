@@ -35,6 +35,19 @@ func (s *analyzer) methods() {
 	}
 }
 
+// refuseID reports a request without an id, or a notification with one.
+func (s *analyzer) refuseID(m *Method, d *document, def string, o *objectNode) {
+	kind, id := "request", "no id"
+	if m.Notification {
+		kind, id = "notification", "an id"
+	}
+	r := s.problems.add(o.pos(), "the %s %q has %s here", kind, m.Wire, id)
+	if older := s.documents[max(d.bit-1, 0)]; older.defs[def] != nil {
+		r.Choose(fmt.Sprintf("The definition of %s is the definition of %s.", def, older.name), Edit{In: d.name, At: "/$defs/" + escape(def), From: older.name})
+	}
+	s.removal(r, d, def)
+}
+
 // method adds a message of one revision's message union.
 func (s *analyzer) method(byWire map[string]*Method, d *document, def string, dir Direction) {
 	t := s.types[s.nameIn(d.bit, def)]
@@ -71,6 +84,10 @@ func (s *analyzer) method(byWire map[string]*Method, d *document, def string, di
 			r.Choose("The definition was renamed, and the Go type keeps its name.", Renaming{Old: m.Type.def, New: def}, Name{At: def, Go: m.Type.Name})
 		}
 		s.removal(r, d, def)
+		return
+	}
+	if o.framed && o.hasID == m.Notification {
+		s.refuseID(m, d, def, o)
 		return
 	}
 	switch bit := Window(1) << d.bit; dir {

@@ -80,6 +80,7 @@ type (
 		// of some revision are a union.
 		message   bool
 		framed    bool // it has other members of JSON-RPC than the method
+		hasID     bool
 		params    *member
 		paramsDef string
 		paramsRef *refNode
@@ -479,7 +480,7 @@ func (p *parser) message(o *objectNode) node {
 				Choose("The compiler ignores the member.", edit(x.node.pos()))
 		}
 	}
-	m := &objectNode{at: o.at, message: true, framed: o.member("id") != nil || o.member("jsonrpc") != nil, members: []member{{"method", name, true}}}
+	m := &objectNode{at: o.at, message: true, hasID: o.member("id") != nil, framed: o.member("id") != nil || o.member("jsonrpc") != nil, members: []member{{"method", name, true}}}
 	params := o.member("params")
 	if params == nil {
 		return m
