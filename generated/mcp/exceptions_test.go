@@ -160,13 +160,13 @@ func (r rewriter) object(s shape, v map[string]any) any {
 		}
 	}
 	for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
-		if member, known := s.member(name); known && r.has(missingDefault) && s.required(name) {
+		if member, known := s.member(name); known && r.has(missingDefault) && s.required(name) && s.hasDefault(name) {
 			if _, there := out[name]; !there {
 				out[name] = member.smallest()
 			}
 		}
 	}
-	if _, there := out["text"]; !there && s.name == "TextResourceContents" && r.has(missingText) {
+	if _, there := out["text"]; !there && s.name == "TextResourceContents" && r.has(missingText) && s.variant("text").at == "" {
 		out["text"] = ""
 	}
 	return out
@@ -185,25 +185,50 @@ func (r rewriter) member(s shape, name string, member shape, v any) any {
 			return member.smallest()
 		}
 	}
+	if s.variant(name).extra {
+		r.applies &^= missingDefault | missingText // the schema validates it
+	}
 	return r.rewrite(member, v)
+}
+
+// accepts reports whether a document is valid where s is.
+func (s shape) accepts(doc any) bool {
+	return s.raw == nil || s.file.validator.limit(s.raw).Validate(doc) == nil && s.isValid(doc)
+}
+
+// hasDefault reports whether the codec uses a default for a member: the schema allows the default, and no variant
+// has another schema.
+func (s shape) hasDefault(name string) bool {
+	for _, d := range defaults {
+		if member, ok := s.member(name); ok && d.name == name {
+			return s.variant(name).at == "" && member.accepts(parse([]byte(d.value)))
+		}
+	}
+	return false
 }
 
 // drops reports whether the decoder treats a member as absent.
 func (r rewriter) drops(s shape, name string, member shape, v any) bool {
 	switch name {
 	case "nextCursor":
-		return r.has(nullIsAbsent) && v == nil
+		return r.has(nullIsAbsent) && v == nil && !member.accepts(nil)
 	case "arguments":
-		ofTool := member.isMap() && len(member.other().raw) == 0 && !inExtra(s.file.revision, name)
+		ofTool := member.isMap() && len(member.other().raw) == 0 && !s.variant(name).extra && s.file.callsTools()
 		return r.has(nullIsAbsent) && v == nil && ofTool
 	case "io.modelcontextprotocol/serverInfo":
 		return r.has(anyServerInfo) && s.name == "ResultMetaObject"
 	case "ttlMs", "cacheScope":
-		return r.has(anyCacheHint)
+		return r.has(anyCacheHint) && (s.hasDefault(name) || !s.required(name) && s.variant(name).at == "")
 	case "_meta":
 		return r.has(embeddedMeta) && s.isEmbeddedRoots()
 	}
 	return false
+}
+
+// callsTools reports whether CallToolRequest has the method of the Go type of this name.
+func (f *schemaFile) callsTools() bool {
+	method := field(f.definition("CallToolRequest"), "properties", "method", "const")
+	return method == nil || method == MethodCallTool
 }
 
 // isEmbeddedRoots reports whether s is the params of a roots/list request inside another

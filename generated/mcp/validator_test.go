@@ -195,8 +195,12 @@ func choose(candidates []shape, v map[string]any) (shape, bool) {
 	complete := func(s shape) bool {
 		return !slices.ContainsFunc(s.members(), func(name string) bool { return s.required(name) && !has(v, name) })
 	}
-	if len(others) > 0 {
-		return others[max(0, slices.IndexFunc(others, complete))], true
+	i := slices.IndexFunc(others, complete)
+	switch mayLackText := slices.ContainsFunc(candidates, func(s shape) bool { return s.name == "TextResourceContents" }); {
+	case i >= 0:
+		return others[i], true
+	case len(others) > 0 && !mayLackText:
+		return others[0], true
 	}
 	return shape{}, false
 }

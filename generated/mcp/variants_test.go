@@ -32,6 +32,23 @@ func inExtra(r wire.Revision, member string) bool {
 	return slices.ContainsFunc(variants, func(x variant) bool { return x.extra && x.member == member && x.in.Has(r) })
 }
 
+// variant returns the variant of a member of s, or the zero variant.
+func (s shape) variant(name string) variant {
+	props, _ := s.raw["properties"].(map[string]any)
+	raw, _ := props[name].(map[string]any)
+	member, _ := s.member(name)
+	for _, x := range variants {
+		if x.member != name || !x.in.Has(s.file.revision) {
+			continue
+		}
+		at, _ := s.file.rawAt(x.at).(map[string]any)
+		if reflect.ValueOf(at).Pointer() == reflect.ValueOf(raw).Pointer() || member.name != "" && strings.HasSuffix(x.at, "/"+member.name) {
+			return x
+		}
+	}
+	return variant{}
+}
+
 // isChecked reports whether any variant with the given name has a schema in a revision.
 func isChecked(r wire.Revision, member string) bool {
 	return slices.ContainsFunc(variants, func(x variant) bool { return x.member == member && x.in.Has(r) })
@@ -119,13 +136,20 @@ func (f *schemaFile) setVariant(v reflect.Value, x variant) {
 		return
 	}
 	whole := parse(must(json.Marshal(v.Addr().Interface()))).(map[string]any)
-	whole[x.member] = parse(text)
+	object := whole
+	if params, ok := whole["params"].(map[string]any); ok && is[wire.Params](v.Addr().Interface()) {
+		object = params
+	}
+	object[x.member] = parse(text)
 	other := reflect.New(v.Type())
 	if err := json.Unmarshal(render(whole, sorted), other.Interface()); err != nil {
 		panic(err)
 	}
 	field.Set(other.Elem().FieldByName(x.field))
 }
+
+// is reports whether a value has a type.
+func is[T any](v any) bool { _, ok := v.(T); return ok }
 
 // keepsValid reports whether a member of a struct, or the struct, fits the limits of s.
 func (f *schemaFile) keepsValid(v reflect.Value, x variant, s shape) bool {
@@ -178,7 +202,10 @@ func TestClosedObjectsRefuseOtherMembers(t *testing.T) {
 }
 
 // at returns the shape at a JSON pointer.
-func (f *schemaFile) at(pointer string) shape {
+func (f *schemaFile) at(pointer string) shape { return shape{file: f}.sub(f.rawAt(pointer)) }
+
+// rawAt returns the value at a JSON pointer.
+func (f *schemaFile) rawAt(pointer string) any {
 	var v any = f.root
 	for i, step := range strings.Split(pointer, "/")[1:] {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
@@ -187,7 +214,7 @@ func (f *schemaFile) at(pointer string) shape {
 		}
 		v = element(v, step)
 	}
-	return shape{file: f}.sub(v)
+	return v
 }
 
 // element returns a member of an object or an element of an array.
