@@ -313,6 +313,9 @@ func TestLookalikeNamesDoNotReplaceRequiredMembers(t *testing.T) {
 				doc := maps.Clone(object)
 				doc[other] = doc[name]
 				delete(doc, name)
+				if s.file.validator.validate(s.pointer, doc) == nil {
+					continue // another alternative of a union does not require the member
+				}
 				_, err := s.decode(render(doc, sorted))
 				require.Error(t, err, "%v %q", s, other)
 				want := "missing|want an object with one of"

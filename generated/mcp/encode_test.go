@@ -85,7 +85,10 @@ func checkDefault(t *testing.T, typeName, fieldName, name, value string) bool {
 // revisions requires none.
 func requires(r wire.Revision, typ reflect.Type, name string) bool {
 	return slices.ContainsFunc(subjects(), func(s *subject) bool {
-		return s.file.revision == r && reflect.TypeOf(s.fresh()) == reflect.PointerTo(typ) && s.shape.required(name)
+		lacks := func(s shape) bool { return !s.required(name) }
+		alternatives := s.shape.alternatives()
+		required := s.shape.required(name) || len(alternatives) > 0 && !slices.ContainsFunc(alternatives, lacks)
+		return s.file.revision == r && reflect.TypeOf(s.fresh()) == reflect.PointerTo(typ) && required
 	})
 }
 
