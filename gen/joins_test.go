@@ -332,6 +332,19 @@ var widened = map[string]struct {
 		member("ServerCapabilities", "tools", `{"type": "object", "additionalProperties": {"type": "string"}}`),
 		"ServerCapabilities.tools: It is raw JSON in Extra in 2027-03-01: a map.",
 	},
+	"fewer values of an enum than at other places": {
+		member("LoggingMessageNotificationParams", "level", `{"type": "string", "enum": ["error", "info"]}`),
+		"LoggingMessageNotification.level: Only some of its values are valid in 2027-03-01.",
+	},
+	"more values of an enum at one place": {
+		member("ListToolsResult", "cacheScope", `{"type": "string", "enum": ["private", "public", "shared"]}`),
+		"DiscoverResult.cacheScope: Only some of its values are valid in 2027-03-01.",
+	},
+	"a list with fewer values of an enum": {
+		combine(define("Role", `{"type": "string", "enum": ["assistant", "system", "user"]}`),
+			member("Annotations", "audience", `{"type": "array", "items": {"type": "string", "enum": ["assistant", "user"]}}`)),
+		"Annotations.audience: Only some of its values are valid in 2027-03-01.",
+	},
 	"a boolean, one value now": {
 		member("ToolAnnotations", "readOnlyHint", `{"type": "boolean", "const": true}`),
 		"ToolAnnotations.readOnlyHint: Only some of its values are valid in 2027-03-01.",

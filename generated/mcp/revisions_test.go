@@ -226,7 +226,11 @@ func TestTypesOfOtherRevisionsAreRejected(t *testing.T) {
 			if !defined || in.Has(r) {
 				continue
 			}
-			out, err := wire.Append(nil, &wire.Frame{Revision: r}, suited(schemas()[r.Index()], filler{alternative: 1}.filled(goTypes().structs[name])))
+			var out []byte
+			var err error
+			for i := 1; i <= 3 && (i == 1 || err != nil); i++ { // the revision may lack the first value of an enum
+				out, err = wire.Append(nil, &wire.Frame{Revision: r}, suited(schemas()[r.Index()], filler{alternative: i}.filled(goTypes().structs[name])))
+			}
 			if at := schemas()[r.Index()].generalResult(name); at != "" {
 				require.NoError(t, err, "%v %s", r, name)
 				require.NoError(t, schemas()[r.Index()].validator.validateText(at, out), "%v %s: %s", r, name, out)

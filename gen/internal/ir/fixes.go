@@ -351,7 +351,7 @@ func (m *merger) schemaOf(bit int, n node, within []string) *Schema {
 // none.
 func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
 	m.refuseFramed(bit, r)
-	if t := m.typeOf(bit, m.target(bit, r.def)); t != nil && !m.restricts(bit, r, within) && !m.tolerant(bit, t) {
+	if t := m.typeOf(bit, m.target(bit, r.def)); t != nil && !m.restricts(bit, r, within) && !m.narrowsEnum(bit, r, within) && !m.tolerant(bit, t) {
 		return &Schema{Type: Named{t.typ}}
 	}
 	def := m.documents[bit].defs[r.def]

@@ -29,8 +29,12 @@ func (d *document) isRestrictedWithin(n node) bool {
 func (m *merger) restrict(position string, list []Variant, occs []occurrence) []Variant {
 	for i, o := range occs {
 		raw := m.rules.raw(position) != nil && m.documents[o.bit].isRestrictedWithin(m.resolved([]occurrence{o})[0].node)
+		join := restrictedJoin
 		if !raw && !m.restricts(o.bit, o.node, nil) {
-			continue
+			if !m.narrowsEnum(o.bit, o.node, nil) {
+				continue
+			}
+			join = narrowerJoin
 		}
 		for j, other := range occs {
 			if other.bit == o.bit && i != j && !m.sameRestriction(o, other) {
@@ -40,10 +44,36 @@ func (m *merger) restrict(position string, list []Variant, occs []occurrence) []
 		if !raw && m.needsAbsent(o.bit, o.node, nil) {
 			m.refuseNeeds(o.node, position)
 		}
-		m.note(position, restrictedJoin, m.in(1<<o.bit))
+		m.note(position, join, m.in(1<<o.bit))
 		list = m.addVariant(list, m.variant(o))
 	}
 	return list
+}
+
+// narrowsEnum reports whether a schema has an enum with fewer values than the Go type of the enum has in the
+// revision, because another place of the revision has more. The definitions in within contain the schema.
+func (m *merger) narrowsEnum(bit int, n node, within []string) bool {
+	switch n := n.(type) {
+	case *refNode:
+		def := m.documents[bit].defs[n.def]
+		return def != nil && !slices.Contains(within, n.def) && m.narrowsEnum(bit, def, append(within, n.def))
+	case *arrayNode:
+		return m.narrowsEnum(bit, n.elem, within)
+	case *mapNode:
+		return m.narrowsEnum(bit, n.elem, within)
+	case *enumNode:
+		wider := func(o occurrence) bool {
+			other, ok := o.node.(*enumNode)
+			return ok && o.bit == bit && slices.ContainsFunc(other.values, func(v string) bool { return !slices.Contains(n.values, v) })
+		}
+		for _, t := range m.types {
+			here := func(o occurrence) bool { return o.bit == bit && o.node.pos() == n.pos() }
+			if slices.ContainsFunc(t.occs, here) && slices.ContainsFunc(t.occs, wider) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refuseNeeds reports a restriction of a struct that may need a member without a value.
