@@ -40,7 +40,7 @@ func TestHistoryProvesStates(t *testing.T) {
 	for name, text := range map[string]string{
 		"same": futureSchema(t),
 		"alternatives": futureSchema(t, widened["a union that replaces an object"].edit, widened["fewer values of an enum than at other places"].edit,
-			widened["more values of an enum at one place"].edit,
+			widened["more values of an enum at one place"].edit, widened["one request in place of the embedded ones"].edit,
 			define("EnumSchema", `{"type": "object", "required": ["enum", "type"], "properties": {"type": {"type": "string", "const": "string"}, "title": {"type": "string"},
 				"description": {"type": "string"}, "enum": {"type": "array", "items": {"type": "string"}}, "enumNames": {"type": "array", "items": {"type": "string"}}}}`), // as in 2025-06-18
 			define("ModelHint", `{"anyOf": [{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}, {"type": "object", "required": ["family"], "properties": {"family": {"type": "string"}}}]}`)),

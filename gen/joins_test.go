@@ -345,6 +345,10 @@ var widened = map[string]struct {
 			member("Annotations", "audience", `{"type": "array", "items": {"type": "string", "enum": ["assistant", "user"]}}`)),
 		"Annotations.audience: Only some of its values are valid in 2027-03-01.",
 	},
+	"one request in place of the embedded ones": {
+		define("InputRequest", `{"$ref": "#/$defs/ElicitRequest"}`),
+		"InputRequest: It is always ElicitRequest in 2027-03-01.",
+	},
 	"a boolean, one value now": {
 		member("ToolAnnotations", "readOnlyHint", `{"type": "boolean", "const": true}`),
 		"ToolAnnotations.readOnlyHint: Only some of its values are valid in 2027-03-01.",

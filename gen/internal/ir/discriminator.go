@@ -106,7 +106,7 @@ func (s *analyzer) selection(t *mergedType, u *Union, w Window) selection {
 
 // unionIn returns the revisions that have t as a union.
 func (t *mergedType) unionIn() Window {
-	unions, _ := where(t.occs, is[*unionNode])
+	unions, _ := where(t.occs, func(n node) bool { u, ok := n.(*unionNode); return ok && !u.single })
 	return unions
 }
 

@@ -432,7 +432,7 @@ func either(a, b node) node {
 	if equalNodes(a, b) {
 		return a
 	}
-	return simplest(&unionNode{at(a.pos()), append(alternativesOf(a), alternativesOf(b)...)})
+	return simplest(&unionNode{at: at(a.pos()), alternatives: append(alternativesOf(a), alternativesOf(b)...)})
 }
 
 // textValues returns the strings that a constant or an enum allows, or nil.

@@ -225,7 +225,7 @@ func (m *merger) addDefinition(d *document, def string, n node) {
 		if union.Direction == Results {
 			return
 		}
-		n = m.asUnion(d, name, n)
+		n = m.asUnion(d, union, n)
 	}
 	if _, alias := n.(*refNode); alias || m.rules.framing(name) != nil || m.flattened[name] != "" {
 		return
@@ -256,13 +256,13 @@ func (m *merger) addDefinition(d *document, def string, n node) {
 }
 
 // asUnion converts a union of messages with a single member, which the schema contains
-// as that member itself, to a union.
-func (m *merger) asUnion(d *document, union string, n node) node {
+// as that member itself, to a union. Peers may send other messages than those of the union, but no other embedded ones.
+func (m *merger) asUnion(d *document, union *MessageUnion, n node) node {
 	if _, ok := n.(*unionNode); ok {
 		return n
 	}
-	u := &unionNode{at: at(n.pos())}
-	for _, name := range m.messagesIn(d, union) {
+	u := &unionNode{at: at(n.pos()), single: union.Direction == EmbeddedRequests}
+	for _, name := range m.messagesIn(d, union.Definition) {
 		u.alternatives = append(u.alternatives, &refNode{at(n.pos()), name})
 	}
 	return u

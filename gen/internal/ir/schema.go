@@ -71,6 +71,8 @@ type (
 	unionNode struct {
 		at
 		alternatives []node
+		// single reports whether the schema has the only alternative in place of the union.
+		single bool
 	}
 	objectNode struct {
 		at
