@@ -256,7 +256,7 @@ func (m *merger) addDefinition(d *document, def string, n node) {
 }
 
 // asUnion converts a union of messages with a single member, which the schema contains
-// as that member itself, to a union. Peers may send other messages than those of the union, but no other embedded ones.
+// as that member itself, to a union. A peer may send messages that the union lacks, but a result embeds only its members.
 func (m *merger) asUnion(d *document, union *MessageUnion, n node) node {
 	if _, ok := n.(*unionNode); ok {
 		return n
