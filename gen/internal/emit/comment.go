@@ -25,7 +25,7 @@ func comment(name, text, deprecated string) *jen.Statement {
 			if j > 0 {
 				s.Line()
 			}
-			s.Comment(line)
+			s.Comment("// " + line) // without the slashes, a line that begins with /* or // would be code or a directive
 		}
 	}
 	return s

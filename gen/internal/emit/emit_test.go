@@ -18,6 +18,12 @@ func TestComment(t *testing.T) {
 // Deprecated: since then. Use another.`, got)
 }
 
+// A description in the schema of an extension may have any text.
+func TestCommentsAreNoCode(t *testing.T) {
+	got := comment("Day", "x\n/* */ func init() {}\n//go:embed a\n*/", "").GoString()
+	require.Equal(t, "// Day x\n//\n// /* */ func init() {}\n//\n// //go:embed a\n//\n// */", got)
+}
+
 func TestErrorSentences(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"UnsupportedProtocolVersionError": {"Unsupported protocol version", "unsupported protocol version"},
