@@ -192,21 +192,22 @@ func (s *analyzer) tooMany(r *refusal.Refusal, t *mergedType, st *Struct) {
 }
 
 // checkFinite reports a struct that always contains itself: it has neither a Go type
-// nor finite values.
-func (s *analyzer) checkFinite(t *mergedType, typ *Type, within []*Type) {
+// nor finite values. The types in seen were visited before.
+func (s *analyzer) checkFinite(t *mergedType, typ *Type, seen map[*Type]bool) {
 	st, ok := typ.Shape.(*Struct)
 	if !ok {
 		return
 	}
-	if slices.Contains(within, typ) {
+	if seen[typ] {
 		if typ == t.typ {
 			s.anyJSON(s.problems.add(t.newest(""), "every %q contains another one, so that no value is finite; make one of the members optional", t.name), t.name)
 		}
 		return
 	}
+	seen[typ] = true
 	for _, f := range st.Fields {
 		if named, ok := f.Type.(Named); ok && !f.Pointer {
-			s.checkFinite(t, named.Type, append(within, typ))
+			s.checkFinite(t, named.Type, seen)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func analyze(m *merger, sources []*Source, docs Docs) *Package {
 		s.pkg.Types = append(s.pkg.Types, t.typ)
 	}
 	for _, t := range types {
-		s.checkFinite(t, t.typ, nil)
+		s.checkFinite(t, t.typ, make(map[*Type]bool))
 		if u, ok := t.typ.Shape.(*Union); ok {
 			s.problems.fixing(s.typeFix(t), func() { s.discriminate(t, u) })
 		}

@@ -11,6 +11,12 @@ import (
 	"github.com/mcpwright/mcp/gen/internal/refusal"
 )
 
+// maxDefinitions limits the definitions of a file. The newest revision has about 160.
+const maxDefinitions = 2000
+
+// maxParts limits the schemas that a definition leads to without a member or an element in between.
+const maxParts = 5000
+
 // A checker collects what a schema file contains that the compiler does not support.
 type checker struct {
 	file  string
@@ -19,15 +25,17 @@ type checker struct {
 	newer bool   // the dialect is newer than draft 7
 	defs  string
 	names map[string]any
+	sizes map[string][2]int // by name, see size
 	errs  []error
 }
 
 // check checks a whole file: keywords and their values, references, and required
 // members.
 func check(file, revision string, tree any, prose bool) error {
-	c := &checker{file: file, in: revision, prose: prose}
-	c.root(tree)
-	walk("", tree, c.schema)
+	c := &checker{file: file, in: revision, prose: prose, sizes: make(map[string][2]int)}
+	if c.root(tree); len(c.names) <= maxDefinitions {
+		walk("", tree, c.schema)
+	}
 	return errors.Join(c.errs...)
 }
 
@@ -69,6 +77,10 @@ func (c *checker) root(tree any) {
 		c.defs = "definitions"
 	}
 	c.names, _ = root[c.defs].(map[string]any)
+	if n := len(c.names); n > maxDefinitions {
+		c.fail("/"+c.defs, "has %d definitions, more than the limit of %d", n, maxDefinitions)
+		return
+	}
 	for _, name := range sorted(c.names) {
 		c.definition(child("/"+c.defs, name), name)
 	}
@@ -96,7 +108,35 @@ func (c *checker) definition(at, name string) {
 	if c.reaches(c.names[name], name, make(map[string]bool)) {
 		c.fail(at, "the definition refers to itself, without a member or an element in between").
 			Choose("The definition allows any JSON.", c.set(at, "{}"))
+	} else if n, depth := c.size(c.names[name]); n > maxParts || depth > maxDepth {
+		c.fail(at, "references and alternatives lead to more than %d schemas here, or are nested deeper than %d", maxParts, maxDepth).
+			Choose("The definition allows any JSON.", c.set(at, "{}"))
 	}
+}
+
+// size returns the number of schemas that a value of a schema may match because of references, parts and
+// alternatives, and how deep they are nested. Larger numbers than maxParts are not exact.
+func (c *checker) size(v any) (n, depth int) {
+	x, _ := v.(map[string]any)
+	add := func(more, inner int) { n, depth = min(n+more, maxParts+1), max(depth, inner+1) }
+	add(1, 0)
+	if ref, ok := x["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/"+c.defs+"/")
+		have, known := c.sizes[name]
+		if !known {
+			c.sizes[name] = [2]int{} // the definition may refer to itself
+			have[0], have[1] = c.size(c.names[name])
+			c.sizes[name] = have
+		}
+		add(have[0], have[1])
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := x[key].([]any)
+		for _, part := range list {
+			add(c.size(part))
+		}
+	}
+	return n, depth
 }
 
 // reaches reports whether a value of a schema is also a value of a definition, because of references.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -264,16 +263,25 @@ func constants(v any) string {
 	if !ok || len(array) == 0 {
 		return "must be an array with at least one value"
 	}
+	if len(array) > maxValues {
+		return fmt.Sprintf("has %d values, more than the limit of %d", len(array), maxValues)
+	}
+	seen := make(map[string]bool)
 	for i, v := range array {
 		if fault := constant(v); fault != "" {
 			return "value " + strconv.Itoa(i) + " " + fault
 		}
-		if slices.ContainsFunc(array[:i], func(other any) bool { return reflect.DeepEqual(v, other) }) {
+		text := string(format(v))
+		if seen[text] {
 			return fmt.Sprintf("contains %v twice", v)
 		}
+		seen[text] = true
 	}
 	return ""
 }
+
+// maxValues limits the values of an enum.
+const maxValues = 10_000
 
 // decimal excludes exponents, which the validator would expand.
 var decimal = regexp.MustCompile(`^-?[0-9]{1,16}(\.[0-9]{1,16})?$`)
