@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -135,10 +136,21 @@ func TestExtensionErrors(t *testing.T) {
 		"another Tool":          {with(`"Units":`, `"Tool": {"type": "object", "properties": {"blade": {"type": "string"}}}, "Units":`), "#/$defs/Tool: the protocol has a different definition of this name"},
 		"name of a message":     {with("StormNotification", "Storm"), "#/$defs/Storm: the name of a message ends with Request or Notification"},
 		"no message in a union": {with(`"Units":`, `"ClientRequest": {"$ref": "#/$defs/Day"}, "Units":`), `#/$defs/ClientRequest: "Day" is not a message of the schema`},
-		"two kinds":             {with(`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"type": "array", "items": {"type": "string"}}`), "several kinds of value have no common Go type"},
-		"two kinds in params":   {with(`"city": {"type": "string"}`, `"city": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Day"}]}`), `ir.Edit{In: "weather.json", At: "/$defs/GetForecastRequest/properties/params/properties/city", JSON: "{}"`},
+		"two types":             {with(`{"anyOf": [{"type": "number"}, {"type": "null"}]}`, contradiction), `the member "a" is number here, but string at `},
+		"two types in params":   {with(`"city": {"type": "string"}`, `"city": `+contradiction), `ir.Edit{In: "weather.json", At: "/$defs/GetForecastRequest/properties/params/properties/city", JSON: "{}"`},
 		"another file":          {with("#/$defs/Units", "https://example.com/a.json#/$defs/Units"), "must have the form #/$defs/<name>"},
-		"place in an error":     {with(`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"$ref": "#/$defs/Day"}`), "weather.json#/$defs/Day/properties/wind is a union"},
+		"place in an error":     {with(`{"anyOf": [{"type": "number"}, {"type": "null"}]}`, contradiction), "weather.json#/$defs/Day/properties/wind/allOf/0/properties/a in another part"},
+		"another dialect":       {with("draft/2020-12", "draft-04"), `#/$schema: the dialect "http`},
+		"no dialect":            {with(`"https://json-schema.org/draft/2020-12/schema"`, "null"), "#/$schema: the dialect null is not supported"},
+		"an empty union":        {with(`"oneOf": [{"const": "clear"}, {"const": "cloudy"}]`, `"anyOf": []`), "#/$defs/Day/properties/sky/anyOf: anyOf must be an array with at least one schema"},
+		"one name in Go":        {with(`"Units":`, `"Units<>": {"type": "string"}, "Units":`), `#/$defs/Units<>: another definition has the name "Units" in Go`},
+		"a name inside another": {with(`"description": "The settings."`, `"$defs": {"Day": {"type": "string"}}`), `#/$defs/WeatherCapability/$defs/Day: another definition has the name "Day" in Go`},
+		"under both keywords":   {with(`"$defs":`, `"definitions": {"Day": {"type": "string"}}, "$defs":`), "#/definitions/Day: $defs has a definition of this name, too"},
+		"a path to itself":      {with(`{"$ref": "#/$defs/Units"}`, `{"$ref": "#/$defs/WeatherCapability/properties/units"}`), `$ref "#/$defs/WeatherCapability/properties/units" must have the form`},
+		"too many definitions":  {with(`"Units":`, definitions(1001, "{}")+`"Units":`), "weather.json#/$defs: has 1008 definitions, more than the limit of 1000"},
+		"too many alternatives": {with(`"Units":`, definitions(40, `{"anyOf": [{"$ref": "#/$defs/A%[2]d"}, {"$ref": "#/$defs/A%[2]d"}]}`)+`"A41": {}, "Units":`), "#/$defs/A1: references and alternatives lead to more than 5000 schemas here"},
+		"a long chain":          {with(`"Units":`, definitions(200, `{"$ref": "#/$defs/A%[2]d"}`)+`"A201": {}, "Units":`), "or are nested deeper than 128"},
+		"too many values":       {with(`["metric", "imperial"]`, "["+strings.Repeat(`"a", `, 10_000)+`"b"]`), "#/$defs/Units/enum: enum has 10001 values, more than the limit of 10000"},
 		"method of protocol":    {with("weather/forecast", "tools/call"), `"tools/call" is defined by both`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,6 +173,18 @@ func TestExtensionErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.Empty(t, files)
 	}
+}
+
+// contradiction is a schema with two types for one member.
+const contradiction = `{"allOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"type": "object", "properties": {"a": {"type": "number"}}}]}`
+
+// definitions returns n definitions from a format, whose arguments are the number of the definition and the next one.
+func definitions(n int, format string) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, `"A%d": `+strings.ReplaceAll(format, "%[2]d", strconv.Itoa(i+1))+", ", i)
+	}
+	return b.String()
 }
 
 func TestOwnDefinitionsOfExtension(t *testing.T) {

@@ -119,7 +119,7 @@ func (f *form) add(err error) (changed bool) {
 			choices := slices.Concat(f.removed(r), r.Choices, f.general(r))
 			f.restoreNames(choices)
 			slices.SortStableFunc(choices, changesLast)
-			added = append(added, &item{r, choices, f.tried})
+			added = append(added, &item{r, distinct(choices), f.tried})
 		case len(f.items[i].choices) > 0 && !slices.Contains(failed, f.items[i]):
 			failed = append(failed, f.items[i])
 		}
@@ -191,6 +191,16 @@ func (f *form) restoreNames(choices []refusal.Choice) {
 			}
 		}
 	}
+}
+
+// distinct removes choices with the rules of an earlier one.
+func distinct(choices []refusal.Choice) (list []refusal.Choice) {
+	for _, c := range choices {
+		if !slices.ContainsFunc(list, func(have refusal.Choice) bool { return reflect.DeepEqual(have.Rules, c.Rules) }) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // changesLast orders choices that change Go declarations after others.

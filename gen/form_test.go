@@ -233,7 +233,7 @@ var refusedExtensions = map[string][2]string{
 	"a reference to nothing":    {"#/$defs/Units", "#/$defs/Unit"},
 	"a reference to itself":     {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"$ref": "#/$defs/Units"}`},
 	"a list of itself":          {`{"type": "string", "enum": ["metric", "imperial"]}`, `{"type": "array", "items": {"$ref": "#/$defs/Units"}}`},
-	"several kinds of values":   {`{"type": "number"}, {"type": "null"}`, `{"type": "number"}, {"type": "array", "items": {"type": "string"}}`},
+	"parts that contradict":     {`{"anyOf": [{"type": "number"}, {"type": "null"}]}`, `{"allOf": [` + needs("a", "string") + ` {"type": "object", "properties": {"a": {"type": "number"}}}]}`},
 	"a method of protocol":      {"weather/forecast", "tools/call"},
 	"three values of one name":  {`["metric", "imperial"]`, `["a b", "a-b", "a_b"]`},
 	"three types of one name":   {`"Units":`, `"FooBar": {"type": "object", "properties": {"a": {}}}, "fooBar": {"type": "object", "properties": {"b": {}}}, "foo_bar": {"type": "object", "properties": {"c": {}}}, "Units":`},
@@ -292,4 +292,11 @@ func TestInvalidRules(t *testing.T) {
 	}
 	_, _, err := compiled(t, weather, "-rules", "missing.txt")
 	require.ErrorContains(t, err, "read rules: open missing.txt")
+}
+
+func TestChoicesAreDifferent(t *testing.T) {
+	text := strings.Replace(weather, `{"$ref": "#/$defs/Units"}`, `{"type": "object", "minProperties": 1, "properties": {"a": {"type": "string"}}}`, 1)
+	_, _, err := compiled(t, text)
+	require.ErrorContains(t, err, "may require a member with an empty value")
+	require.Equal(t, 1, strings.Count(err.Error(), `At: "/$defs/WeatherCapability/properties/units"`), err.Error())
 }

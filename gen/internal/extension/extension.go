@@ -7,10 +7,12 @@ package extension
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -72,14 +74,18 @@ type Protocol struct {
 // newer revision may lack definitions that the extension refers to. If there is none, it returns the
 // error for the newest revision.
 func Build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
-	x, pkg, err := build(raw, c, p)
+	defs, err := parse(raw, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, pkg, err := build(raw, defs, c, p)
 	if err == nil {
 		return x, pkg, nil
 	}
 	for _, file := range slices.Backward(p.Older) {
 		older := *p
 		older.File = file
-		if x, pkg, failed := build(raw, c, &older); failed == nil {
+		if x, pkg, failed := build(raw, defs, c, &older); failed == nil {
 			x.Notices = append(x.Notices, "compiled with "+file.Revision+", because "+p.File.Revision+" lacks a definition or has another one")
 			return x, pkg, nil
 		}
@@ -87,12 +93,15 @@ func Build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
 	return nil, nil, err
 }
 
-func build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
-	x, err := Read(raw, c, p)
+func build(raw []byte, defs object, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
+	x, err := rewrite(raw, defs, c, p)
 	if err != nil {
 		return nil, nil, err
 	}
 	pkg, err := x.Compile(p)
+	for err != nil && x.holdAsJSON(err) {
+		pkg, err = x.Compile(p)
+	}
 	if err != nil {
 		c.Relabel(err, p)
 		return nil, nil, err
@@ -100,6 +109,28 @@ func build(raw []byte, c *Config, p *Protocol) (*Schema, *ir.Package, error) {
 	x.Notices = append(x.Notices, pkg.Notices...)
 	return x, pkg, nil
 }
+
+// holdAsJSON changes each schema that is refused because no Go type has its values: the Go type becomes
+// json.RawMessage, and the codec checks the schema. It reports whether it changed one.
+func (x *Schema) holdAsJSON(err error) (changed bool) {
+	refusals, _ := refusal.In(err)
+	for _, r := range refusals {
+		place := alternative.ReplaceAllString(r.Pointer, "")
+		s, ok := at(object{"$defs": x.defs}, strings.Split(place, "/")[1:]).(object)
+		if !r.Untyped || !ok || s["not"] != nil && len(s) == 1 {
+			continue
+		}
+		schema := maps.Clone(s)
+		clear(s)
+		s["not"] = object{"not": schema}
+		x.Notices = append(x.Notices, "#"+place+": the Go type is json.RawMessage, because no other has exactly these values")
+		changed = true
+	}
+	return changed
+}
+
+// alternative matches the end of a JSON pointer to an alternative of a union.
+var alternative = regexp.MustCompile(`(/(anyOf|oneOf)/[0-9]+)+$`)
 
 // File returns the name of the schema in rules.
 func (c *Config) File() string { return filepath.Base(c.Schema) }
@@ -164,20 +195,25 @@ func (x *Schema) UseTexts(other *Schema) {
 // Read rewrites the schema of an extension. The result has the definitions of the extension only,
 // and may refer to definitions of the protocol.
 func Read(raw []byte, c *Config, p *Protocol) (*Schema, error) {
-	tree, err := load.Tree(c.Schema, raw)
+	defs, err := parse(raw, c)
 	if err != nil {
 		return nil, err
 	}
-	defs, err := definitions(c.Schema, tree)
-	if err != nil {
-		return nil, err
-	}
-	s := &simplifier{local: make(object), texts: make(map[string]string)}
-	simple := make(object)
+	return rewrite(raw, defs, c, p)
+}
+
+// rewrite is like [Read], for the definitions of the schema.
+func rewrite(raw []byte, parsed object, c *Config, p *Protocol) (*Schema, error) {
+	defs := clone(parsed).(object)
+	s := &simplifier{file: c.Schema, local: make(object), texts: make(map[string]string)}
+	simple := make(map[string]bool)
 	for _, name := range slices.Sorted(maps.Keys(defs)) {
-		simple[identifier(name)] = s.schema("#/$defs/"+escape.Replace(identifier(name)), defs[name])
+		simple[identifier(name)] = true
+		s.add("#/$defs/"+escape.Replace(name), name, s.schema("#/$defs/"+escape.Replace(identifier(name)), defs[name]))
 	}
-	maps.Copy(s.local, simple)
+	if len(s.errs) > 0 {
+		return nil, errors.Join(s.errs...)
+	}
 	var names []string
 	for name := range p.File.Defs {
 		names = append(names, name)
@@ -192,7 +228,7 @@ func Read(raw []byte, c *Config, p *Protocol) (*Schema, error) {
 		m.defs[name] = m.replaceIn(name, m.defs[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
-		if _, top := simple[name]; top {
+		if simple[name] {
 			continue
 		}
 		others := maps.Clone(m.defs)
@@ -201,18 +237,8 @@ func Read(raw []byte, c *Config, p *Protocol) (*Schema, error) {
 		}
 	}
 	m.nameRepeated()
+	m.nameAlternatives()
 	return &Schema{Notices: append(s.remaining(m.defs), m.notices...), config: c, defs: m.defs, texts: s.texts, sha256: load.Sum(raw)}, nil
-}
-
-// definitions returns the definitions in a file.
-func definitions(file string, tree any) (object, error) {
-	root, _ := tree.(object)
-	for _, key := range []string{"$defs", "definitions"} {
-		if defs, ok := root[key].(object); ok && len(defs) > 0 {
-			return defs, nil
-		}
-	}
-	return nil, fmt.Errorf("%s#: the schema of an extension has its definitions in $defs, and has none", file)
 }
 
 // removeProtocol removes the definitions that the protocol has. Such a definition must be the

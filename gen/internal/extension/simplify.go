@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/mcpwright/mcp/gen/internal/load"
 )
@@ -18,8 +17,10 @@ type object = map[string]any
 // simplifier rewrites the schema of an extension in the keywords that the compiler supports.
 // Libraries that print schemas from types write the same thing in several ways.
 type simplifier struct {
-	// local has the definitions inside other definitions, by their new name.
+	file string
+	// local has all definitions by their new name, also definitions inside other definitions.
 	local   object
+	errs    []error
 	notices []notice
 	texts   map[string]string // descriptions, by place
 }
@@ -61,14 +62,11 @@ func at(v any, path []string) any {
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // annotations are keywords that restrict no value.
-var annotations = []string{"$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "contentMediaType"}
+var annotations = []string{"$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType"}
 
 // maxSafeInteger is the largest integer of JavaScript, which some libraries write as the bound
 // of every integer.
 const maxSafeInteger = "9007199254740991"
-
-// localRef matches references to definitions of the file, also to definitions inside other definitions.
-var localRef = regexp.MustCompile(`^#/(.*/)?(\$defs|definitions)/[^/]+$`)
 
 // schema rewrites one schema. at is its place.
 func (s *simplifier) schema(at string, v any) any {
@@ -80,13 +78,15 @@ func (s *simplifier) schema(at string, v any) any {
 		return v
 	}
 	if text, ok := x["description"].(string); ok {
-		s.texts[at] = text
+		s.texts[at] = strings.Map(printable, text)
 	}
-	for _, key := range annotations {
-		delete(x, key)
+	maps.DeleteFunc(x, func(key string, _ any) bool { return slices.Contains(annotations, key) || strings.HasPrefix(key, "x-") })
+	if value, ok := x["const"]; ok && value == nil { // to the compiler, it is no constant
+		delete(x, "const")
+		x["enum"] = []any{nil}
 	}
-	reference(x)
 	s.definitions(at, x)
+	tuple(x)
 	s.optionalValues(at, x)
 	s.children(at, x)
 	s.members(at, x)
@@ -105,14 +105,47 @@ func (s *simplifier) schema(at string, v any) any {
 	return x
 }
 
+// printable returns a character of a comment, or -1 if Go does not allow it.
+func printable(r rune) rune {
+	if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+		return -1
+	}
+	return r
+}
+
 // definitions moves the definitions inside a definition to the top of the file.
 func (s *simplifier) definitions(at string, x object) {
 	for _, key := range []string{"$defs", "definitions"} {
 		defs, _ := x[key].(object)
 		for _, name := range slices.Sorted(maps.Keys(defs)) {
-			s.local[identifier(name)] = s.schema(at+"/"+key+"/"+name, defs[name])
+			s.add(at+"/"+key+"/"+escape.Replace(name), name, s.schema(at+"/"+key+"/"+name, defs[name]))
 		}
 		delete(x, key)
+	}
+}
+
+// add adds a definition. Another definition with its name must have the same schema.
+func (s *simplifier) add(at, name string, v any) {
+	name = identifier(name)
+	if have, ok := s.local[name]; ok && text(have) != text(v) {
+		s.errs = append(s.errs, fmt.Errorf("%s%s: another definition has the name %q in Go, but not the same schema; rename one of them", s.file, at, name))
+	}
+	s.local[name] = v
+}
+
+// tuple rewrites an array with a schema for each of its first elements, as drafts before 2020-12 write it.
+func tuple(x object) {
+	first, ok := x["items"].([]any)
+	if !ok {
+		return
+	}
+	delete(x, "items")
+	if len(first) > 0 {
+		x["prefixItems"] = first
+	}
+	if others, ok := x["additionalItems"]; ok {
+		delete(x, "additionalItems")
+		x["items"] = others
 	}
 }
 
@@ -129,34 +162,9 @@ func (s *simplifier) children(at string, x object) {
 			list[i] = s.schema(fmt.Sprintf("%s/%s/%d", at, key, i), v)
 		}
 	}
-	for _, key := range []string{"not", "if", "then", "else", "contains", "prefixItems", "patternProperties", "dependentSchemas"} {
-		references(x[key])
-	}
 	props, _ := x["properties"].(object)
 	for _, name := range slices.Sorted(maps.Keys(props)) {
 		props[name] = s.schema(at+"/properties/"+escape.Replace(name), props[name])
-	}
-}
-
-// reference rewrites the reference of a schema to a definition of the file. The compiler refuses others.
-func reference(x object) {
-	if ref, ok := x["$ref"].(string); ok && localRef.MatchString(ref) {
-		x["$ref"] = "#/$defs/" + identifier(path.Base(ref))
-	}
-}
-
-// references rewrites the references in schemas that only restrict values.
-func references(v any) {
-	switch x := v.(type) {
-	case []any:
-		for _, e := range x {
-			references(e)
-		}
-	case object:
-		reference(x)
-		for _, e := range x {
-			references(e)
-		}
 	}
 }
 
@@ -212,6 +220,9 @@ func isAnything(v any) bool {
 // types to a list of types.
 func (s *simplifier) union(at string, x object, list []any) any {
 	list = slices.DeleteFunc(list, isNothing)
+	if len(list) == 0 {
+		return x
+	}
 	if len(list) == 2 && isAnything(list[1]) {
 		s.notice(at, "a second alternative that allows anything is ignored")
 		list = list[:1]
@@ -260,21 +271,4 @@ func isScalar(typ any) bool {
 
 func isText(values []any) bool {
 	return !slices.ContainsFunc(values, func(v any) bool { _, ok := v.(string); return !ok })
-}
-
-// identifier returns the name of a definition without the characters that a Go name cannot begin
-// with.
-func identifier(name string) string {
-	trimmed := strings.TrimLeft(name, "_")
-	if trimmed == "" || trimmed == name {
-		return name
-	}
-	return capitalized(trimmed)
-}
-
-func capitalized(name string) string {
-	if name == "" {
-		return ""
-	}
-	return strings.ToUpper(name[:1]) + name[1:]
 }

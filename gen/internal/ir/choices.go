@@ -116,6 +116,12 @@ func (m *merger) anyJSON(r *refusal.Refusal, def string) {
 	r.Choose("A value is json.RawMessage, and the codec does not check it.", Builtin{At: def, Kind: Raw})
 }
 
+// untyped is like anyJSON, for a refusal that json.RawMessage resolves exactly.
+func (m *merger) untyped(r *refusal.Refusal, def string) {
+	r.Untyped = true
+	m.anyJSON(r, def)
+}
+
 // unlisted returns rules that remove a definition of a revision from unions of messages. The alternative may
 // be another name of the definition, or a union that has it.
 func (m *merger) unlisted(d *document, def string) []any {

@@ -120,7 +120,7 @@ func (s *analyzer) refuseUnclear(t *mergedType, x selection) {
 			how = "the union needs a constant member, or members that only one of them has"
 		}
 	}
-	s.anyJSON(s.problems.add(t.newest(""), "%s cannot be distinguished: %s", strings.Join(names, " and "), how), t.name)
+	s.untyped(s.problems.add(t.newest(""), "%s cannot be distinguished: %s", strings.Join(names, " and "), how), t.name)
 }
 
 // A group has the members of a union that have the same values of the key.

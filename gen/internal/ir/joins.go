@@ -261,8 +261,12 @@ func (m *merger) note(position string, kind JoinKind, args ...any) {
 	}
 }
 
-// joinDoc returns the sentences about a position, for the end of its documentation.
+// joinDoc returns the sentences about a position, for the end of its documentation. An extension has none,
+// because its schema has no revisions.
 func (m *merger) joinDoc(position string) (doc string) {
+	if m.rules.own != nil {
+		return ""
+	}
 	for _, j := range m.joins {
 		if j.At == position {
 			doc += " " + j.Text

@@ -285,7 +285,7 @@ func (m *merger) mergeUnion(t *mergedType) {
 	members := m.unionMembers(t, map[*mergedType]bool{})
 	for _, mem := range members {
 		if mem.t.kind != structKind && mem.t.kind != unknownKind {
-			m.anyJSON(m.problems.add(t.at, "the union member %q is not an object", mem.t.name), t.name)
+			m.untyped(m.problems.add(t.at, "the union member %q is not an object", mem.t.name), t.name)
 		}
 		u.Members = append(u.Members, &Member{Type: mem.t.typ, In: m.openEnded(mem.in, t.in())})
 	}
@@ -348,7 +348,7 @@ func (m *merger) members(t *mergedType, o occurrence, seen map[*mergedType]bool)
 	for _, n := range m.memberNodes(t, o) {
 		r, ok := n.(*refNode)
 		if !ok {
-			m.anyJSON(m.problems.add(n.pos(), "a union member must refer to a definition of an object"), t.name)
+			m.untyped(m.problems.add(n.pos(), "a union member must refer to a definition of an object"), t.name)
 			continue
 		}
 		x := m.ref(r, o.bit)

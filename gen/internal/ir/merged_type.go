@@ -288,6 +288,7 @@ func (m *merger) conflict(position string, occs []occurrence, how string) Expr {
 		what = "no rule gives %q a Go type: %s; %s"
 	}
 	r := m.problems.add(occs[len(occs)-1].node.pos(), what, position, strings.Join(forms, "; "), how)
+	r.Untyped = true
 	if m.types[position] != nil {
 		m.ownDefinition(r, position)
 		m.anyJSON(r, position)

@@ -28,6 +28,9 @@ type Refusal struct {
 	Pointer  string // JSON pointer in the file
 	Text     string // one sentence
 	Choices  []Choice
+	// Untyped reports whether the reason is that no Go type has the values of the schema, or of the union
+	// whose alternative it is.
+	Untyped bool
 	// Unused is set for a rule that has no effect, instead of a schema.
 	Unused any
 }
