@@ -39,6 +39,16 @@ var styles = map[string]struct {
 		`"Line": {"type": "object", "properties": {"name": {"$ref": "#/definitions/Text", "minLength": 3}}}, "Text": {"type": "string"}`,
 		[]string{"type Text = string", "!minLength", "!checkLineName"},
 	},
+	"keywords in an allOf": {
+		`"Line": {"type": "object", "properties": {"name": {"allOf": [{"type": "string"}, {"minLength": 2}, {"maxLength": 3}]}, "style": {"allOf": [{"$ref": "#/definitions/Text"}, {"minLength": 4}]},
+			"parts": {"allOf": [{"type": "array", "items": {"type": "string"}}, {"minItems": 5}]}}}, "Text": {"type": "string"}`,
+		[]string{"Name string", "Style string", "Parts []string", "Length: &wire.Range{Min: 2, Max: 3}", "Length: &wire.Range{Min: 4, ", "Count: &wire.Range{Min: 5, "},
+	},
+	"members that depend on others": {
+		`"Line": {"type": "object", "properties": {"end": {"$ref": "#/definitions/End"}, "dots": {"type": "array", "uniqueItems": true, "items": {"$ref": "#/definitions/Dot"}}}},
+		"End": {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1}, "Dot": {"type": "object", "properties": {"x": {"type": "number"}}}`,
+		[]string{"End json.RawMessage", "Dots json.RawMessage", "type Dot struct"},
+	},
 	"annotations": {
 		`"Line": {"type": "object", "x-order": ["name"], "properties": {"name": {"type": "string", "contentEncoding": "base64", "examples": ["a"]}}}`,
 		[]string{"Name string"},

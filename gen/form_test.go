@@ -241,6 +241,7 @@ var refusedExtensions = map[string][2]string{
 	"a name for no Go type":     {`"Units":`, `"2nd": {"type": "object", "properties": {"a": {"type": "string"}}}, "Units":`},
 	"a reference to a file":     {"#/$defs/Units", "https://example.com/a.json#/$defs/Units"},
 	"two values of one name":    {`["metric", "imperial"]`, `["a b", "a-b"]`},
+	"metadata that may be null": {`"days": {"type": "array", "items": {"$ref": "#/$defs/Day"}}, "source"`, `"_meta": {"anyOf": [{"type": "object"}, {"type": "null"}]}, "days": {"type": "array", "items": {"$ref": "#/$defs/Day"}}, "source"`},
 	"a name of the package":     {`"Units":`, `"Name": {"type": "object", "properties": {"a": {"type": "string"}}}, "Units":`},
 }
 
@@ -295,8 +296,8 @@ func TestInvalidRules(t *testing.T) {
 }
 
 func TestChoicesAreDifferent(t *testing.T) {
-	text := strings.Replace(weather, `{"$ref": "#/$defs/Units"}`, `{"type": "object", "minProperties": 1, "properties": {"a": {"type": "string"}}}`, 1)
-	_, _, err := compiled(t, text)
+	text := strings.Replace(weather, `"description": "The settings."`, `"minProperties": 1`, 1)
+	_, _, err := compiled(t, text, "-server", "WeatherCapability")
 	require.ErrorContains(t, err, "may require a member with an empty value")
-	require.Equal(t, 1, strings.Count(err.Error(), `At: "/$defs/WeatherCapability/properties/units"`), err.Error())
+	require.Equal(t, 1, strings.Count(err.Error(), `At: "/$defs/WeatherCapability"`), err.Error())
 }

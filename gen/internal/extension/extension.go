@@ -111,13 +111,14 @@ func build(raw []byte, defs object, c *Config, p *Protocol) (*Schema, *ir.Packag
 }
 
 // holdAsJSON changes each schema that is refused because no Go type has its values: the Go type becomes
-// json.RawMessage, and the codec checks the schema. It reports whether it changed one.
+// json.RawMessage, and the codec checks the schema. Messages, results, settings and values in _meta remain
+// objects. It reports whether it changed one.
 func (x *Schema) holdAsJSON(err error) (changed bool) {
 	refusals, _ := refusal.In(err)
 	for _, r := range refusals {
 		place := alternative.ReplaceAllString(r.Pointer, "")
 		s, ok := at(object{"$defs": x.defs}, strings.Split(place, "/")[1:]).(object)
-		if !r.Untyped || !ok || s["not"] != nil && len(s) == 1 {
+		if !r.Untyped || !ok || x.isObject(place) || s["not"] != nil && len(s) == 1 {
 			continue
 		}
 		schema := maps.Clone(s)
@@ -127,6 +128,19 @@ func (x *Schema) holdAsJSON(err error) (changed bool) {
 		changed = true
 	}
 	return changed
+}
+
+// isObject reports whether the schema at a place must be an object.
+func (x *Schema) isObject(place string) bool {
+	name, member, _ := strings.Cut(strings.TrimPrefix(place, "/$defs/"), "/")
+	has := func(meta string) bool { return strings.HasSuffix(meta, "="+name) }
+	switch {
+	case member != "":
+		return path.Base(member) == "_meta" || isMessage(x.defs[name]) && path.Base(member) == "params"
+	case isMessage(x.defs[name]), strings.HasSuffix(name, "Result"):
+		return true
+	}
+	return name == x.config.Client || name == x.config.Server || slices.ContainsFunc(x.config.Metas, has)
 }
 
 // alternative matches the end of a JSON pointer to an alternative of a union.

@@ -90,6 +90,7 @@ func (s *simplifier) schema(at string, v any) any {
 	s.optionalValues(at, x)
 	s.children(at, x)
 	s.members(at, x)
+	flatten(x)
 	for name, bound := range map[string]string{"minimum": "-" + maxSafeInteger, "maximum": maxSafeInteger} {
 		if n, ok := x[name].(json.Number); ok && n.String() == bound {
 			delete(x, name)
@@ -147,6 +148,44 @@ func tuple(x object) {
 		delete(x, "additionalItems")
 		x["items"] = others
 	}
+}
+
+// flat are keywords that mean the same in a part of an allOf and beside it.
+var flat = []string{"type", "enum", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"}
+
+// flatten moves the keywords of an allOf out of its parts. A part with a type stays, unless all parts move.
+func flatten(x object) {
+	list, _ := x["allOf"].([]any)
+	moved, rest := without(x, "allOf"), []any(nil)
+	all := move(moved, list, func(object) bool { return true })
+	if len(all) > 0 {
+		moved = without(x, "allOf")
+		rest = move(moved, list, func(part object) bool { return part["type"] == nil && part["enum"] == nil })
+	}
+	if len(rest) == len(list) {
+		return
+	}
+	clear(x)
+	maps.Copy(x, moved)
+	if len(rest) > 0 {
+		x["allOf"] = rest
+	}
+}
+
+// move adds the keywords of parts to a schema that has none of them, and returns the other parts.
+func move(x object, parts []any, may func(part object) bool) (rest []any) {
+	for _, v := range parts {
+		part, ok := v.(object)
+		for key := range part {
+			ok = ok && slices.Contains(flat, key) && x[key] == nil
+		}
+		if ok && may(part) {
+			maps.Copy(x, part)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return rest
 }
 
 // children rewrites the schemas in x.

@@ -274,7 +274,9 @@ func (m *merger) metaExpr(position string, r *MetaRole, occs []occurrence) Expr 
 				m.add(x, o.bit, &objectNode{at: at(m.documents[o.bit].name + "#" + def)})
 			}
 		default:
-			return m.conflict(position, occs, "the _meta of a message must be an object")
+			e := m.conflict(position, occs, "the _meta of a message must be an object")
+			m.problems.last().Choose("The metadata is any object.", setTo(o.node.pos(), `{"type": "object"}`))
+			return e
 		}
 	}
 	return Named{x.typ}

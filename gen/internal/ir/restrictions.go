@@ -78,8 +78,9 @@ func (m *merger) narrowsEnum(bit int, n node, within []string) bool {
 
 // refuseNeeds reports a restriction of a struct that may need a member without a value.
 func (m *merger) refuseNeeds(n node, position string) {
-	m.problems.add(n.pos(), "the keywords of %q here may require a member with an empty value, which the Go type omits", position).
-		Choose("The value may be any JSON.", setTo(n.pos(), "{}"))
+	r := m.problems.add(n.pos(), "the keywords of %q here may require a member with an empty value, which the Go type omits", position)
+	r.Choose("The value may be any JSON.", setTo(n.pos(), "{}"))
+	r.Untyped = true
 }
 
 // needsAbsent reports whether a restriction in a schema depends on the presence of members of a struct.
