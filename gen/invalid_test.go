@@ -20,6 +20,7 @@ var invalidFiles = map[string]struct{ text, want string }{
 	"truncated":               {official[:120], "#/$defs/Tool: line 4: invalid JSON: the document ends too early"},
 	"not JSON":                {"package main\n", "#: line 1: invalid JSON: "},
 	"not UTF-8":               {strings.Replace(official, "words", "w\xffrds", 1), "#: file is not valid UTF-8"},
+	"a byte order mark":       {"\ufeff" + official, "#: file begins with a byte order mark"},
 	"half a surrogate":        {strings.Replace(official, "words", `\ud800`, 1), "#/$defs/Tool/description: line 4: string contains half a surrogate pair"},
 	"a member twice":          {strings.Replace(official, `"type": "object"`, `"type": "object", "type": "object"`, 1), "#/$defs/Tool/type: line 4: duplicate key"},
 	"nested too deep":         {`{"$defs": {"A": ` + strings.Repeat(`{"items": `, 1<<20), "#/$defs/A/items/items/"},

@@ -15,7 +15,7 @@ import (
 const maxDefinitions = 2000
 
 // maxParts limits the schemas that a definition leads to without a member or an element in between.
-const maxParts = 5000
+const maxParts = 1000
 
 // A checker collects what a schema file contains that the compiler does not support.
 type checker struct {

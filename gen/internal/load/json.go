@@ -69,6 +69,9 @@ func parse(file string, data []byte) (any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, problemf(file, "", "file is empty")
 	}
+	if bytes.HasPrefix(data, []byte("\ufeff")) {
+		return nil, problemf(file, "", "file begins with a byte order mark; remove it")
+	}
 	if !utf8.Valid(data) {
 		return nil, problemf(file, "", "file is not valid UTF-8")
 	}

@@ -253,8 +253,11 @@ func open(fsys fs.FS, p string, max int64) (fs.File, fs.FileInfo, error) {
 }
 
 func kind(m fs.FileMode) string {
-	if m&fs.ModeSymlink != 0 {
+	switch {
+	case m&fs.ModeSymlink != 0:
 		return "symbolic link"
+	case m.IsDir():
+		return "directory"
 	}
 	return "file of mode " + m.String()
 }

@@ -89,6 +89,7 @@ func TestScanRefuses(t *testing.T) {
 		`skill "a" has more than 512 files`:                            many,
 		`skill "a" has more than 16777216 bytes in all its files`:      {"a/SKILL.md": "", "a/1": big, "a/2": big},
 		`file "a/1" has 16777217 bytes, more than 16777216`:            {"a/SKILL.md": "", "a/1": big + big + "x"},
+		`file "a/SKILL.md" is not a regular file: it is a directory`:   {"a/SKILL.md/x": ""},
 		`invalid path "a/b\\c": control characters and backslashes`:    {"a/SKILL.md": "", `a/b\c`: ""},
 		`more than 64 nested directories`:                              {"a/SKILL.md": "", "a" + strings.Repeat("/d", 70) + "/x": ""},
 	} {
