@@ -19,6 +19,13 @@ var joins = map[string]struct {
 	file  string
 	lines []string
 }{
+	"any object, an object with members now": {
+		member("ServerCapabilities", "completions", `{"type": "object", "properties": {"listChanged": {"type": "boolean"}}}`),
+		"ServerCapabilities.completions: Only some of its values are valid in 2027-03-01.",
+		"lifecycle_codec.go", []string{
+			"d.Check(since20270301, checkServerCapabilitiesCompletionsSince20270301)\n\t\t\tx.Completions = wire.Map(d, ",
+			"e.Check(b, atCompletions, since20270301, checkServerCapabilitiesCompletionsSince20270301)"},
+	},
 	"a number, an integer now": {
 		combine(member("ProgressNotificationParams", "progress", `{"type": "integer"}`), member("Annotations", "priority", `{"type": "integer", "minimum": 0, "maximum": 1}`)),
 		"ProgressNotification.progress: It is an integer in 2027-03-01, with all digits.",

@@ -25,6 +25,34 @@ var changedForms = map[string]mergeError{
 		member("CallToolResult", "_meta", `{"type": "string"}`),
 		[]string{"2027-03-01#/$defs/CallToolResult/properties/_meta is string", "2026-07-28#/$defs/CallToolResult/properties/_meta"},
 	},
+	"any JSON that becomes a string": {
+		define("JSONValue", `{"type": "string"}`),
+		[]string{"2027-03-01#/$defs/JSONValue is string", "change its Types rule"},
+	},
+	"any JSON without lists": {
+		define("JSONValue", `{"anyOf": [{"$ref": "#/$defs/JSONObject"}, {"type": ["string", "number", "boolean", "null"]}]}`),
+		[]string{"2027-03-01#/$defs/JSONValue is a union", "change its Types rule"},
+	},
+	"any object that becomes an object with members": {
+		define("JSONObject", `{"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}`),
+		[]string{"2027-03-01#/$defs/JSONObject is an object", "change its Types rule"},
+	},
+	"a _meta with objects only": {
+		define("MetaObject", `{"type": "object", "additionalProperties": {"$ref": "#/$defs/JSONObject"}}`),
+		[]string{"2027-03-01#/$defs/MetaObject is a map", "change its Types rule"},
+	},
+	"data of an error that becomes a list": {
+		func(defs object) {
+			parts := defs["UnsupportedProtocolVersionError"].(object)["properties"].(object)["error"].(object)["allOf"].([]any)
+			parts[1].(object)["properties"].(object)["data"] = parsed(`{"type": "array", "items": {"type": "string"}}`)
+		},
+		[]string{"2027-03-01#/$defs/UnsupportedProtocolVersionError/properties/error/allOf/1/properties/data", "is an array here, but an object in 2026-07-28"},
+	},
+	"a result that becomes a union of definitions": {
+		combine(func(defs object) { defs["CallToolContent"] = defs["CallToolResult"] }, define("CallToolResult", `{"anyOf": [{"$ref": "#/$defs/CallToolContent"}, {"$ref": "#/$defs/CallToolTask"}]}`),
+			define("CallToolTask", `{"type": "object", "required": ["resultType", "task"], "properties": {"resultType": {"type": "string"}, "task": {"type": "string"}}}`)),
+		[]string{"2027-03-01#/$defs/CallToolResult", `the result of "tools/call" is not an object with members`},
+	},
 	"params that are a union and become another object": {
 		func(defs object) {
 			defs["ElicitRequest"].(object)["properties"].(object)["params"] = parsed(`{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}`)

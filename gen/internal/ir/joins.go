@@ -396,11 +396,16 @@ func unbounded(n node) node {
 	return nil
 }
 
-// joinNarrower joins a scalar, an enum or an ID with fewer of its values. The Go type is the type
-// of the older revisions, and a schema forbids the other values.
+// joinNarrower joins a scalar, an enum, an ID or any object with fewer of its values. The Go type is the
+// type of the older revisions, and a schema forbids the other values.
 func (m *merger) joinNarrower(f *Field, occs []occurrence) (list []occurrence, in Window) {
+	anyObject := false
 	for _, o := range occs {
-		if len(list) > 0 && m.isNarrower(list[0], o) {
+		if r, ok := o.node.(*refNode); ok {
+			kind, builtin := m.rules.builtin(r.def)
+			anyObject = anyObject || builtin && kind == Object
+		}
+		if len(list) > 0 && (m.isNarrower(list[0], o) || anyObject && isObject(m.resolved([]occurrence{o})[0].node) && !m.fitsKind(o, Object)) {
 			in |= 1 << o.bit
 			f.Checks = append(f.Checks, m.variant(o))
 			if !is[*enumNode](m.resolved(list[:1])[0].node) {

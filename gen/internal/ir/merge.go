@@ -242,8 +242,8 @@ func (m *merger) addDefinition(d *document, def string, n node) {
 	}
 	if code, data := errorOf(n); code != 0 {
 		m.errors[name] = append(m.errors[name], occurrence{d.bit, n})
-		if data != nil {
-			m.add(m.typeFor(name, n.pos()), d.bit, data)
+		if o, ok := m.resolved([]occurrence{{d.bit, data}})[0].node.(*objectNode); ok {
+			m.add(m.typeFor(name, n.pos()), d.bit, o)
 		}
 		return
 	}
@@ -313,7 +313,7 @@ func (m *merger) mergeType(t *mergedType) {
 	t.typ.In = t.in()
 	if kind, ok := m.rules.builtin(t.name); ok {
 		t.kind, t.typ.Shape = aliasKind, &Alias{Of: Scalar{Kind: kind}}
-		if !m.all(t.occs, fitsKind(kind)) {
+		if slices.ContainsFunc(t.occs, func(o occurrence) bool { return !m.fitsKind(o, kind) }) {
 			m.conflict(t.name, t.occs, "change its Types rule")
 		}
 		return

@@ -227,9 +227,13 @@ func (m *merger) namedExpr(position string, occs []occurrence) Expr {
 	if target == nil {
 		target = m.inline(position, occs)
 	}
+	kind, builtin := m.rules.builtin(target.name)
 	for _, o := range occs {
 		switch n := o.node.(type) {
 		case *objectNode, *enumNode:
+			if builtin && !m.fitsKind(o, kind) {
+				return m.conflict(position, occs, "the type of a Types rule has no members")
+			}
 			m.add(target, o.bit, n)
 		case *mapNode:
 			if !isOpenMap(n) || is[*objectNode](m.documents[o.bit].defs[target.name]) {
@@ -238,7 +242,7 @@ func (m *merger) namedExpr(position string, occs []occurrence) Expr {
 			m.add(target, o.bit, &objectNode{at: at(m.documents[o.bit].name + "#" + target.name)})
 		}
 	}
-	if kind, ok := m.rules.builtin(target.name); ok {
+	if builtin {
 		return Scalar{Kind: kind}
 	}
 	if a, ok := target.typ.Shape.(*Alias); ok && m.kindOf(target) == aliasKind {
@@ -372,4 +376,65 @@ func (m *merger) union(position string, occs []occurrence) *mergedType {
 		m.add(target, o.bit, o.node)
 	}
 	return target
+}
+
+// fitsKind reports whether the type of a Types rule has exactly the values of a node. Any JSON also is the type of
+// a definition with integers, but without other numbers and null, because the schemas describe any JSON so.
+func (m *merger) fitsKind(o occurrence, kind Kind) bool {
+	all := m.accepts(o.bit, o.node, nil)
+	switch kind {
+	case ID, Token:
+		return slices.Equal(all, []string{"integer", "string"})
+	case Object:
+		return slices.Equal(all, []string{"object"})
+	}
+	return isAnyJSON(all) || slices.Equal(all, []string{"array", "boolean", "integer", "object", "string"})
+}
+
+// anyJSON lists the JSON types.
+var anyJSON = []string{"array", "boolean", "null", "number", "object", "string"}
+
+func isAnyJSON(types []string) bool {
+	return !slices.ContainsFunc(anyJSON, func(x string) bool { return !slices.Contains(types, x) })
+}
+
+// accepts returns the JSON types of which a node accepts every value, sorted. It does not look into the definitions
+// in within, which contain the node.
+func (m *merger) accepts(bit int, n node, within []string) (types []string) {
+	switch n := n.(type) {
+	case *anyNode:
+		return anyJSON
+	case *scalarNode:
+		if n.min == nil && n.max == nil && n.format != "byte" {
+			return n.kinds
+		}
+	case *objectNode:
+		if len(n.members) == 0 && !n.closed {
+			return []string{"object"}
+		}
+	case *mapNode:
+		if isAnyJSON(m.accepts(bit, n.elem, within)) {
+			return []string{"object"}
+		}
+	case *arrayNode:
+		if n.max == 0 && isAnyJSON(m.accepts(bit, n.elem, within)) {
+			return []string{"array"}
+		}
+	case *unionNode:
+		for _, alternative := range n.alternatives {
+			types = append(types, m.accepts(bit, alternative, within)...)
+		}
+		slices.Sort(types)
+		return slices.Compact(types)
+	case *refNode:
+		switch kind, builtin := m.rules.builtin(n.def); {
+		case builtin && kind == Raw:
+			return anyJSON // if its own node fits
+		case builtin && kind == Object:
+			return []string{"object"}
+		case !slices.Contains(within, n.def):
+			return m.accepts(bit, m.documents[bit].defs[n.def], append(within, n.def))
+		}
+	}
+	return nil
 }

@@ -245,7 +245,7 @@ func cursor(t *Type, name string) bool {
 func (s *analyzer) markInputRequired() {
 	ask := s.types["InputRequiredResult"]
 	for _, m := range s.pkg.Methods {
-		if m.MultiRound != 0 && ask != nil {
+		if m.MultiRound != 0 && ask != nil && m.Result != nil { // a problem has been reported if it is nil
 			st := m.Result.Shape.(*Struct)
 			st.InputRequired, st.InputRequiredType = st.InputRequired|m.MultiRound, ask.typ
 		}
@@ -270,10 +270,17 @@ func (s *analyzer) errorCodes() {
 	slices.SortFunc(s.pkg.Errors, func(a, b *Error) int { return b.Code - a.Code })
 }
 
-// checkData reports a revision that defines an error as another type. The Go type would not be an
-// error, or would have the members of both.
+// checkData reports a revision that defines an error as another type, or whose data is no object. The Go
+// type would not be an error, would have the members of both, or could not be sent.
 func (s *analyzer) checkData(e *Error, t *mergedType) {
 	occs := s.merger.errors[e.def]
+	for _, o := range occs {
+		_, data := errorOf(o.node)
+		if data == nil || is[*objectNode](s.resolved([]occurrence{{o.bit, data}})[0].node) {
+			continue
+		}
+		s.problems.add(data.pos(), "the data of %q is %s here, but an object in %s", e.def, describe(data), t.occs[0].node.pos())
+	}
 	for _, o := range t.occs {
 		if !slices.ContainsFunc(occs, func(x occurrence) bool { return x.bit == o.bit }) {
 			s.problems.fixing(fix{splitFix, e.def}, func() {

@@ -523,9 +523,9 @@ var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 // escape escapes a name for a JSON pointer.
 func escape(s string) string { return escapes.Replace(s) }
 
-// errorOf returns the code of an error definition, and its data if that is an object
-// with members. It returns 0 if n is not an error definition.
-func errorOf(n node) (int, *objectNode) {
+// errorOf returns the code of an error definition, and its data or nil. It returns 0 if n is not an
+// error definition.
+func errorOf(n node) (code int, data node) {
 	o, ok := n.(*objectNode)
 	if !ok {
 		return 0, nil
@@ -535,18 +535,16 @@ func errorOf(n node) (int, *objectNode) {
 			return 0, nil
 		}
 	}
-	code := o.member("code")
-	if code == nil {
+	c := o.member("code")
+	if c == nil {
 		return 0, nil
 	}
-	num, ok := code.node.(*numberNode)
+	num, ok := c.node.(*numberNode)
 	if !ok {
 		return 0, nil
 	}
 	if d := o.member("data"); d != nil {
-		if data, ok := d.node.(*objectNode); ok {
-			return num.value, data
-		}
+		return num.value, d.node
 	}
 	return num.value, nil
 }
@@ -611,21 +609,6 @@ func isTextual(n node) bool { return isText(n) || is[*enumNode](n) }
 func isOpenObject(n node) bool {
 	x, typed := n.(*mapNode)
 	return isObject(n) && (!typed || is[*anyNode](x.elem))
-}
-
-// fitsKind returns a function that reports whether the type of a Types rule can
-// represent a node.
-func fitsKind(kind Kind) func(node) bool {
-	switch kind {
-	case ID, Token:
-		return func(n node) bool {
-			s, ok := n.(*scalarNode)
-			return ok && slices.Equal(s.kinds, []string{"integer", "string"})
-		}
-	case Object:
-		return func(n node) bool { o, ok := n.(*objectNode); return isObject(n) && !(ok && o.closed) }
-	}
-	return func(node) bool { return true }
 }
 
 // describe returns a description of a node for error messages.
