@@ -31,6 +31,28 @@ func TestHistorySamplesAreSpread(t *testing.T) {
 	require.Len(t, all, 40)
 }
 
+// contained adds types that contain themselves.
+var contained = combine(
+	member("Tool", "subtools", `{"type": "array", "items": {"$ref": "#/$defs/Tool"}}`),
+	define("GroupContent", `{"type": "object", "required": ["blocks", "type"], "properties": {"type": {"type": "string", "const": "group"},
+		"blocks": {"type": "array", "items": {"$ref": "#/$defs/ContentBlock"}}, "note": {"type": ["string", "null"]}}}`),
+	addToUnion("ContentBlock", "GroupContent"),
+	define("Filter", `{"anyOf": [{"$ref": "#/$defs/NotFilter"}, {"$ref": "#/$defs/NameFilter"}]}`),
+	define("NotFilter", `{"type": "object", "required": ["not", "op"], "properties": {"op": {"type": "string", "const": "not"}, "not": {"$ref": "#/$defs/Filter"}}}`),
+	define("NameFilter", `{"type": "object", "required": ["name", "op"], "properties": {"op": {"type": "string", "const": "name"}, "name": {"type": "string"}}}`),
+	member("PaginatedRequestParams", "filter", `{"$ref": "#/$defs/Filter"}`),
+)
+
+// resultUnion makes a result, and a member of another one, a union of objects.
+var resultUnion = combine(
+	func(defs object) {
+		defs["CallToolResult"] = object{"anyOf": []any{defs["CallToolResult"],
+			parsed(`{"type": "object", "required": ["job", "resultType"], "properties": {"_meta": {"$ref": "#/$defs/ResultMetaObject"}, "resultType": {"type": "string"}, "job": {"type": "string"}}}`)}}
+	},
+	member("CompleteResult", "completion", `{"anyOf": [{"type": "object", "required": ["values"], "properties": {"values": {"type": "array", "items": {"type": "string"}, "maxItems": 100}}},
+		{"type": "object", "required": ["ranked"], "properties": {"ranked": {"type": "object", "additionalProperties": {"type": "number"}}}}]}`),
+)
+
 // TestHistoryProvesStates builds and tests the code of a state, which takes a minute.
 func TestHistoryProvesStates(t *testing.T) {
 	if testing.Short() {
@@ -38,7 +60,8 @@ func TestHistoryProvesStates(t *testing.T) {
 	}
 	states := t.TempDir()
 	for name, text := range map[string]string{
-		"same": futureSchema(t),
+		"same":      futureSchema(t),
+		"recursive": futureSchema(t, contained, resultUnion, define("JSONValue", `{}`)),
 		"alternatives": futureSchema(t, widened["a union that replaces an object"].edit, widened["fewer values of an enum than at other places"].edit,
 			widened["more values of an enum at one place"].edit, widened["one request in place of the embedded ones"].edit,
 			define("EnumSchema", `{"type": "object", "required": ["enum", "type"], "properties": {"type": {"type": "string", "const": "string"}, "title": {"type": "string"},
@@ -50,6 +73,7 @@ func TestHistoryProvesStates(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run([]string{"history", "-from", states, "-prove"}, &out), out.String())
 	require.Contains(t, out.String(), "same\tcompiles\t")
+	require.Contains(t, out.String(), "recursive\tcompiles\t")
 	require.Contains(t, out.String(), "alternatives\tcompiles\t")
 }
 

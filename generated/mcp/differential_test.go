@@ -164,7 +164,7 @@ func (t *comparison) validate(e exception) error {
 	err, known := t.results[e]
 	if !known {
 		s := t.subject
-		err = s.file.validator.validate(s.pointer, rewriter{e}.rewrite(s.shape, t.doc))
+		err = s.file.validator.validate(s.pointer, rewriter{applies: e}.rewrite(s.shape, t.doc))
 		t.results[e] = err
 	}
 	return err

@@ -24,7 +24,7 @@ func (s shape) small() any {
 	case values != nil:
 		return values[0]
 	case alternatives != nil:
-		return alternatives[0].smallest()
+		return s.firstFinite(alternatives).smallest()
 	case s.types() == nil:
 		return nil
 	}
@@ -41,6 +41,26 @@ func (s shape) small() any {
 		return []any{}
 	}
 	return s.scalars()[0]
+}
+
+// firstFinite returns the first alternative of a union that does not require another value of the union.
+func (s shape) firstFinite(alternatives []shape) shape {
+	return alternatives[max(0, slices.IndexFunc(alternatives, func(a shape) bool { return a.isFinite(s.name) }))]
+}
+
+// isFinite reports whether the smallest document of s is finite. The names of the definitions around s are in within.
+func (s shape) isFinite(within ...string) bool {
+	if s.name != "" && slices.Contains(within, s.name) {
+		return false
+	}
+	within = append(slices.Clip(within), s.name)
+	if alternatives := s.alternatives(); alternatives != nil {
+		return slices.ContainsFunc(alternatives, func(a shape) bool { return a.isFinite(within...) })
+	}
+	return !slices.ContainsFunc(s.members(), func(name string) bool {
+		member, _ := s.member(name)
+		return s.required(name) && !member.isFinite(within...)
+	})
 }
 
 // largest returns a valid document with all members, down to depth levels.

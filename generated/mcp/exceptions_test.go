@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
@@ -118,6 +117,7 @@ const invalid = true
 // agrees with the decoder.
 type rewriter struct {
 	applies exception
+	raw     bool // the value is raw JSON, which its schema validates
 }
 
 // rewrite returns the rewritten value. It does not modify v.
@@ -186,6 +186,7 @@ func (r rewriter) member(s shape, name string, member shape, v any) any {
 		}
 	}
 	if s.variant(name).extra {
+		r.raw = true
 		r.applies &^= missingDefault | missingText // the schema validates it
 	}
 	return r.rewrite(member, v)
@@ -284,7 +285,7 @@ func (r rewriter) union(s shape, alternatives []shape, v any) any {
 		return r.listOfUnion(alternatives, v)
 	}
 	structs := structsOf(alternatives)
-	if s.isStruct() {
+	if s.isStruct() || r.raw && s.name == "" {
 		return r.anyStruct(s, structs, object)
 	}
 	switch candidates, known := candidatesFor(structs, object); {
@@ -298,13 +299,17 @@ func (r rewriter) union(s shape, alternatives []shape, v any) any {
 	return v
 }
 
-// anyStruct rewrites a value of a union whose Go type is one struct: it is valid if any alternative
-// accepts it. The union or its alternatives are definitions.
+// anyStruct rewrites a value of a union that has no Go type of its own: it is valid if any alternative accepts it.
 func (r rewriter) anyStruct(union shape, alternatives []shape, v map[string]any) any {
+	r.applies &^= missingDefault | anyCacheHint | nullIsAbsent // the schema validates the members
 	for _, s := range alternatives {
-		if out := r.object(s, v); s.file.validator.validate("/"+s.file.defs+"/"+cmp.Or(s.name, union.name), out) == nil {
+		out := r.object(s, v)
+		if s.name == "" && s.accepts(out) || s.name != "" && s.file.validator.validate("/"+s.file.defs+"/"+s.name, out) == nil {
 			return out
 		}
+	}
+	if !union.accepts(v) {
+		return v
 	}
 	return invalid
 }

@@ -51,7 +51,7 @@ func TestFrameMeta(t *testing.T) {
 	for name, typ := range typesWithMeta() {
 		for _, r := range Revisions {
 			for alternative := range 3 {
-				v := filler{alternative}.filled(typ)
+				v := filler{alternative: alternative}.filled(typ)
 				plain, err := appendTop(&wire.Frame{Revision: r.Revision}, v)
 				if err != nil {
 					continue // the revision cannot express the value; see revisions_test.go
@@ -59,7 +59,7 @@ func TestFrameMeta(t *testing.T) {
 				framed, err := appendTop(&wire.Frame{Revision: r.Revision, Meta: frameMeta}, v)
 				require.NoError(t, err, name)
 				require.Equal(t, withFrameMeta(parse(plain)), parse(framed), "%v %s: %s", r.Revision, name, framed)
-				require.Equal(t, filler{alternative}.filled(typ), v, "the value must not change")
+				require.Equal(t, filler{alternative: alternative}.filled(typ), v, "the value must not change")
 				merged += strings.Count(string(framed), "x-new")
 			}
 		}

@@ -108,6 +108,7 @@ var fillsEmpty = map[string]bool{
 // differs compares a document with its encoded form. It returns a description of the first
 // difference, or "". The following are equal:
 //   - false or "" and the absence of an optional member, unless keepsEmpty has it
+//   - null and the absence of an optional member that is a pointer to a scalar
 //   - empty and the default of a required member, if fillsEmpty has it
 //   - an optional member with a constant value and its absence
 //   - empty params and their absence
@@ -231,7 +232,16 @@ func (s shape) omittable(name string, member shape, known bool, v any) bool {
 	case name == "params" && s.isMessage():
 		return member.differs(v, map[string]any{}, "") == ""
 	}
-	return v == "" && member.is("string") || v == false && member.isBoolean()
+	return v == "" && member.is("string") || v == false && member.isBoolean() || v == nil && s.variant(name).at == "" && member.isPointer()
+}
+
+// isPointer reports whether the Go type of s is a pointer to a scalar, which is nil for null.
+func (s shape) isPointer() bool {
+	kinds := s.types()
+	scalar := func(kind string) bool {
+		return slices.Contains([]string{"boolean", "integer", "number", "string"}, kind)
+	}
+	return len(kinds) == 2 && slices.Contains(kinds, "null") && slices.ContainsFunc(kinds, scalar)
 }
 
 // isBoolean reports whether every value of s is a boolean.

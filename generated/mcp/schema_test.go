@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -336,8 +337,11 @@ func allowFractions(f *schemaFile) {
 }
 
 func completeJSONValue(f *schemaFile) {
-	if def := f.definition("JSONValue"); def != nil {
-		def["anyOf"].([]any)[2] = map[string]any{"type": []any{"string", "number", "boolean", "null"}}
+	alternatives, _ := f.definition("JSONValue")["anyOf"].([]any)
+	for _, x := range alternatives {
+		if scalar := x.(map[string]any); reflect.DeepEqual(scalar["type"], []any{"string", "integer", "boolean"}) {
+			scalar["type"] = []any{"string", "number", "boolean", "null"}
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func newSubject(file *schemaFile, f form) *subject {
 	}
 	s.pointer = "/" + file.defs + "/" + f.definition + path
 	s.shape = file.shape(f.definition)
-	if len(s.shape.limits) > 0 && len(s.shape.members()) == 0 {
+	if len(s.shape.limits) > 0 && len(s.shape.members()) == 0 && !s.shape.isStruct() {
 		return nil // the members that refer to the definition check its limits
 	}
 	if path != "" {
@@ -209,11 +209,56 @@ func (c *catalog) add(t reflect.Type) {
 }
 
 // A filler sets every field of a value. The number selects an alternative of unions and a
-// value of enums.
-type filler struct{ alternative int }
+// value of enums. A value of a type that contains itself contains one other value of the type.
+type filler struct {
+	alternative int
+	within      []reflect.Type // the named types around the value
+}
 
 // maxAlternatives is at least the number of alternatives of every union.
 const maxAlternatives = 20
+
+// ends reports whether a value of a type can be filled without a type twice around itself.
+func (f filler) ends(t reflect.Type) bool {
+	f, ok := f.enter(t)
+	if !ok {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return f.ends(t.Elem())
+	case reflect.Interface:
+		return t == reflect.TypeFor[any]() || f.choose(t) != nil
+	}
+	return true
+}
+
+// enter returns a filler for the parts of a value of a type. It returns false if the type is already
+// twice around the value.
+func (f filler) enter(t reflect.Type) (filler, bool) {
+	if t.Name() == "" {
+		return f, true
+	}
+	around := 0
+	for _, x := range f.within {
+		if x == t {
+			around++
+		}
+	}
+	f.within = append(slices.Clip(f.within), t)
+	return f, around < 2
+}
+
+// choose returns an alternative of a union, or nil if none can be filled.
+func (f filler) choose(union reflect.Type) reflect.Type {
+	alternatives := goTypes().unions[union]
+	for i := range alternatives {
+		if t := alternatives[(f.alternative+i)%len(alternatives)].Elem(); f.ends(t) {
+			return t
+		}
+	}
+	return nil
+}
 
 // filled returns a pointer to a filled struct.
 func (f filler) filled(t reflect.Type) wire.Value {
@@ -249,23 +294,35 @@ func (f filler) fill(v reflect.Value) {
 	case reflect.Uint8:
 		v.SetUint(7)
 	case reflect.Pointer:
+		if !f.ends(v.Type()) {
+			return
+		}
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(v.Elem())
 	case reflect.Interface:
-		alternatives := goTypes().unions[v.Type()]
-		v.Set(reflect.ValueOf(f.filled(alternatives[f.alternative%len(alternatives)].Elem())))
+		if t := f.choose(v.Type()); t != nil {
+			v.Set(reflect.ValueOf(f.filled(t)))
+		}
 	default:
+		f, _ = f.enter(v.Type())
 		f.fillMany(v)
 	}
 }
 
 func (f filler) fillMany(v reflect.Value) {
+	ends := v.Kind() == reflect.Struct || f.ends(v.Type().Elem())
 	switch v.Kind() {
 	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		f.fill(v.Index(0))
+		v.Set(reflect.MakeSlice(v.Type(), 0, 1))
+		if ends {
+			v.SetLen(1)
+			f.fill(v.Index(0))
+		}
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
+		if !ends {
+			return
+		}
 		element := reflect.New(v.Type().Elem()).Elem()
 		f.fill(element)
 		v.SetMapIndex(reflect.ValueOf("x-key"), element)

@@ -226,7 +226,11 @@ func element(v any, step string) any {
 		}
 		return list[i]
 	}
-	return v.(map[string]any)[step]
+	object := v.(map[string]any)
+	if step == "anyOf" && object[step] == nil {
+		step = "oneOf" // which the generator reads as an anyOf
+	}
+	return object[step]
 }
 
 // isStruct reports whether s is a union whose Go type is one struct.
