@@ -205,7 +205,7 @@ func (p *parser) node(t *schemas.Type, where string) node {
 		return p.object(t, where)
 	case "array":
 		if t.Items == nil {
-			return &arrayNode{at: at(where), elem: &anyNode{at(where)}, max: t.MaxItems}
+			return &arrayNode{at: at(where), elem: &anyNode{at(where + "/items")}, max: t.MaxItems}
 		}
 		return &arrayNode{at: at(where), elem: p.node(t.Items, where+"/items"), max: t.MaxItems}
 	default:
@@ -321,7 +321,7 @@ func isOfKind(text, kind string) bool {
 // is a map of anything.
 func (p *parser) object(t *schemas.Type, where string) node {
 	if len(t.Properties) == 0 && !isFalse(t.AdditionalProperties) {
-		elem := node(&anyNode{at(where)})
+		elem := node(&anyNode{at(where + "/additionalProperties")}) // not where: it has no keywords of the map
 		if t.AdditionalProperties != nil {
 			elem = p.node(t.AdditionalProperties, where+"/additionalProperties")
 		}
