@@ -49,6 +49,19 @@ var styles = map[string]struct {
 		"End": {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1}, "Dot": {"type": "object", "properties": {"x": {"type": "number"}}}`,
 		[]string{"End json.RawMessage", "Dots json.RawMessage", "type Dot struct"},
 	},
+	"containers of any JSON": {
+		`"Line": {"type": "object", "properties": {"points": {"type": "array", "minItems": 2}, "names": {"type": "object", "minProperties": 2}}}`,
+		[]string{`Types: []string{"array"}, Items: &wire.Schema{}}`, `Types: []string{"object"}, Others: &wire.Schema{}}`},
+	},
+	"optional constants": {
+		`"Line": {"type": "object", "properties": {"style": {"const": "dotted"}}}, "Shape": {"oneOf": [{"$ref": "#/definitions/Dot"}, {"$ref": "#/definitions/Ring"}]},
+		"Dot": {"type": "object", "properties": {"kind": {"const": "dot"}}}, "Ring": ` + needsConst("ring"),
+		[]string{"Style LineStyle", `LineStyleDotted LineStyle = "dotted"`, "type Shape interface {", "!DotKind"},
+	},
+	"alternatives without a constant": {
+		`"Shape": {"oneOf": [{"type": "object", "required": ["r"], "properties": {"r": {"type": "number"}}}, {"type": "object", "required": ["w"], "properties": {"w": {"type": "number"}}}]}`,
+		[]string{"type Shape interface {", "type Shape1 struct {", "type Shape2 struct {"},
+	},
 	"annotations": {
 		`"Line": {"type": "object", "x-order": ["name"], "properties": {"name": {"type": "string", "contentEncoding": "base64", "examples": ["a"]}}}`,
 		[]string{"Name string"},

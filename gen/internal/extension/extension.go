@@ -252,6 +252,7 @@ func rewrite(raw []byte, parsed object, c *Config, p *Protocol) (*Schema, error)
 	}
 	m.nameRepeated()
 	m.nameAlternatives()
+	m.optionalConstants()
 	return &Schema{Notices: append(s.remaining(m.defs), m.notices...), config: c, defs: m.defs, texts: s.texts, sha256: load.Sum(raw)}, nil
 }
 

@@ -77,17 +77,17 @@ func (m *matcher) alternatives(v any, place string) {
 			continue
 		}
 		suffix, _ := constantOf(alternative, key).(string)
-		name := m.free(place+capitalized(identifier(suffix)), i)
+		name := m.free(place, place+capitalized(identifier(suffix)), i)
 		list[i] = object{"$ref": "#/$defs/" + name}
 		m.defs[name] = alternative
 		m.alternatives(alternative, name)
 	}
 }
 
-// free returns a name that no definition has, for the alternative i of a union.
-func (m *matcher) free(name string, i int) string {
+// free returns a name that no definition has, for the alternative i of the union at a place.
+func (m *matcher) free(place, name string, i int) string {
 	taken := func(name string) bool { return m.defs[name] != nil || m.types[name] != nil }
-	if separators.MatchString(name) || taken(name) {
+	if separators.MatchString(name) || taken(name) || name == place {
 		name = separators.ReplaceAllString(name, "") + fmt.Sprint(i+1)
 	}
 	for taken(name) {
@@ -105,8 +105,8 @@ func isObject(v any) bool {
 // distinguishing returns the first member that is a constant in all alternatives, or "".
 func (m *matcher) distinguishing(list []any) string {
 	first, _ := list[0].(object)
-	if name := strings.TrimPrefix(text(first["$ref"]), `"#/$defs/`); first["$ref"] != nil {
-		first, _ = m.defs[strings.TrimSuffix(name, `"`)].(object)
+	if first["$ref"] != nil {
+		first, _ = m.defs[definitionOf(first)].(object)
 	}
 	props, _ := first["properties"].(object)
 	for _, name := range slices.Sorted(maps.Keys(props)) {
@@ -128,4 +128,76 @@ func without(x object, key string) object {
 	x = maps.Clone(x)
 	delete(x, key)
 	return x
+}
+
+// optionalConstants rewrites constants of optional members to enums. A struct has no field for a constant,
+// and its encoding always has the member. The constants of alternatives distinguish them, and remain.
+func (m *matcher) optionalConstants() {
+	alternatives := make(map[string]bool)
+	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
+		eachAlternative(m.defs[name], func(v any) {
+			if x, ok := v.(object); ok && x["$ref"] != nil {
+				alternatives[definitionOf(x)] = true
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
+		optionalConstants(m.defs[name], alternatives[name])
+	}
+}
+
+// optionalConstants is like the method, for one schema. Keep is true if it is an alternative.
+func optionalConstants(v any, keep bool) {
+	x, _ := v.(object)
+	props, _ := x["properties"].(object)
+	required, _ := x["required"].([]any)
+	for name, p := range props {
+		value, constant := constantOf(x, name).(string)
+		if constant && !keep && name != "method" && !slices.Contains(required, any(name)) {
+			props[name] = object{"type": "string", "enum": []any{value}}
+		} else {
+			optionalConstants(p, false)
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if x[key] != nil {
+			optionalConstants(x[key], false)
+		}
+	}
+	parts, _ := x["allOf"].([]any)
+	for _, part := range parts {
+		optionalConstants(part, keep)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		list, _ := x[key].([]any)
+		for _, alternative := range list {
+			optionalConstants(alternative, true)
+		}
+	}
+}
+
+// eachAlternative calls visit for each alternative of the unions in a schema.
+func eachAlternative(v any, visit func(v any)) {
+	switch x := v.(type) {
+	case []any:
+		for _, e := range x {
+			eachAlternative(e, visit)
+		}
+	case object:
+		for _, key := range []string{"anyOf", "oneOf"} {
+			list, _ := x[key].([]any)
+			for _, e := range list {
+				visit(e)
+			}
+		}
+		for _, e := range x {
+			eachAlternative(e, visit)
+		}
+	}
+}
+
+// definitionOf returns the name of the definition that a schema refers to, or "".
+func definitionOf(x object) string {
+	ref, _ := x["$ref"].(string)
+	return strings.TrimPrefix(ref, "#/$defs/")
 }
