@@ -149,7 +149,7 @@ func (x *Completion) AppendJSON(b []byte, e *wire.Encoder) []byte {
 	start := len(b)
 	b = append(b, `,"values":`...)
 	b = wire.AppendStrings(b, x.Values)
-	if e.Has(since20260728) {
+	if e.Needs(since20260728) {
 		e.MaxItems(b, len(x.Values), 100)
 	}
 	if x.HasMore || wire.IsFalse(x.Extra, "hasMore") {
@@ -170,7 +170,7 @@ func (x *Completion) DecodeJSON(d *wire.Decoder) {
 		switch o.Name {
 		case "values":
 			x.Values = d.Strings()
-			if d.Has(since20260728) {
+			if d.Needs(since20260728) {
 				d.MaxItems(len(x.Values), 100)
 			}
 		case "hasMore":

@@ -100,7 +100,7 @@ func (g *generator) decodeField(d *jen.Group, t *ir.Type, f *ir.Field) {
 		strictly(d)
 	}
 	if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
-		d.If(jen.Id("d").Dot("Has").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))
+		d.If(jen.Id("d").Dot("Needs").Call(g.window(l.MaxIn))).Block(jen.Id("d").Dot("MaxItems").Call(jen.Len(value), jen.Lit(l.Max)))
 	}
 }
 

@@ -120,7 +120,8 @@ func (g *generator) appendMember(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.F
 // member is always written.
 func (g *generator) appendField(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.Field) {
 	value := jen.Id("x").Dot(f.Name)
-	write := func(d *jen.Group) {
+	set := func(d *jen.Group) { d.Id("b").Op("=").Add(g.appendValue(f, value)) }
+	write := func(d *jen.Group, set func(*jen.Group)) {
 		if f.Nulls != 0 && f.Nullable {
 			d.If(value.Clone().Op("==").Nil().Op("&&").Op("!").Add(g.has(f.Nulls))).Block(
 				jen.Return(jen.Id("e").Dot("Missing").Call(jen.Id("b"), jen.Lit(f.JSON))))
@@ -129,12 +130,12 @@ func (g *generator) appendField(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.Fi
 		if len(f.Checks) > 0 {
 			d.Id("at" + f.Name).Op(":=").Len(jen.Id("b"))
 		}
-		d.Id("b").Op("=").Add(g.appendValue(f, value))
+		set(d)
 		for _, v := range f.Checks {
 			d.Id("e").Dot("Check").Call(jen.Id("b"), jen.Id("at"+f.Name), g.window(v.In), jen.Id(g.checkName(t, f, v)))
 		}
 		if l, ok := f.Type.(ir.List); ok && l.MaxIn != 0 {
-			d.If(g.has(l.MaxIn)).Block(jen.Id("e").Dot("MaxItems").Call(jen.Id("b"), jen.Len(value), jen.Lit(l.Max)))
+			d.If(jen.Id("e").Dot("Needs").Call(g.window(l.MaxIn))).Block(jen.Id("e").Dot("MaxItems").Call(jen.Id("b"), jen.Len(value), jen.Lit(l.Max)))
 		}
 	}
 	if f.Role == ir.Meta {
@@ -144,15 +145,17 @@ func (g *generator) appendField(d *jen.Group, t *ir.Type, s *ir.Struct, f *ir.Fi
 	cond := g.writeCondition(s, f)
 	switch {
 	case cond == nil:
-		write(d)
+		write(d, set)
 	case f.Required == 0, f.Kept:
-		d.If(cond).BlockFunc(write)
+		d.If(cond).BlockFunc(func(d *jen.Group) { write(d, set) })
 	default:
 		needed := jen.Id("e").Dot("Needs").Call(g.window(f.Required))
 		if s.Role == ir.Meta {
 			needed.Op("&&").Op("!").Id("e").Dot("Over").Call(jen.Lit(f.JSON))
 		}
-		d.If(cond.Op("||").Add(needed)).BlockFunc(func(d *jen.Group) { g.appendRequired(d, f, value, write) })
+		d.If(cond.Op("||").Add(needed)).BlockFunc(func(d *jen.Group) {
+			write(d, func(d *jen.Group) { g.appendRequired(d, f, value, set) })
+		})
 	}
 }
 
@@ -258,21 +261,19 @@ func isSet(f *ir.Field, value *jen.Statement) *jen.Statement {
 	return value.Op("!=").Nil()
 }
 
-// appendRequired prints the encoding of a required member, with the default for its
+// appendRequired prints the encoding of the value of a required member, with set or the default for its
 // zero value.
-func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Statement, write func(*jen.Group)) {
+func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Statement, set func(*jen.Group)) {
 	zero := f.Default
 	switch x := f.Type.(type) {
 	case ir.Scalar:
 		switch {
 		case f.Nullable:
-			write(d)
-			return
+			zero = ""
 		case f.Revision:
-			literal(d, memberPrefix(f.JSON))
 			d.If(value.Clone().Op("==").Lit("")).Block(
 				jen.Id("b").Op("=").Qual(wirePkg, "AppendString").Call(jen.Id("b"), jen.Id("e").Dot("Revision").Call().Dot("String").Call()),
-			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
+			).Else().BlockFunc(set)
 			return
 		case f.Pointer && zero == "":
 			zero = zeroText(f)
@@ -281,20 +282,17 @@ func (g *generator) appendRequired(d *jen.Group, f *ir.Field, value *jen.Stateme
 		}
 	case ir.Named:
 		if _, ok := x.Type.Shape.(*ir.Struct); ok {
-			literal(d, memberPrefix(f.JSON))
 			d.If(value.Clone().Op("==").Nil()).Block(
 				jen.Id("b").Op("=").New(typeID(x.Type)).Dot("AppendJSON").Call(jen.Id("b"), jen.Id("e")),
-			).Else().Block(jen.Id("b").Op("=").Add(g.appendValue(f, value)))
+			).Else().BlockFunc(set)
 			return
 		}
 	}
 	if zero == "" {
-		write(d)
+		set(d)
 		return
 	}
-	literal(d, memberPrefix(f.JSON))
-	d.If(isSet(f, value.Clone())).Block(jen.Id("b").Op("=").Add(g.appendValue(f, value))).
-		Else().BlockFunc(func(d *jen.Group) { literal(d, zero) })
+	d.If(isSet(f, value.Clone())).BlockFunc(set).Else().BlockFunc(func(d *jen.Group) { literal(d, zero) })
 }
 
 // appendValue prints the call that encodes a field.
