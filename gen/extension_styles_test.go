@@ -33,7 +33,7 @@ var styles = map[string]struct {
 	"values of several kinds": {
 		`"Line": {"type": "object", "required": ["id"], "properties": {"id": {"type": ["string", "number"]}, "style": {"anyOf": [{"enum": ["solid", "dotted"]}, {"type": "null"}]}, "flag": {"const": true},
 			"spot": {"oneOf": [{"$ref": "#/definitions/Dot"}, {"type": "null"}]}, "blocks": {"anyOf": [{"$ref": "#/definitions/ContentBlock"}, {"type": "string"}]}}}, "Dot": ` + needsConst("dot"),
-		[]string{"ID json.RawMessage", "Style json.RawMessage", "Flag json.RawMessage", "Spot json.RawMessage", `Types: []string{"string", "number"}`, "mcp.DecodeUnion[mcp.ContentBlock](d)"},
+		[]string{"ID json.RawMessage", "Style json.RawMessage", "Flag json.RawMessage", "Spot json.RawMessage", `Types: []string{"string", "number"}`, `Name: "text", Required: true`},
 	},
 	"keywords beside a reference": {
 		`"Line": {"type": "object", "properties": {"name": {"$ref": "#/definitions/Text", "minLength": 3}}}, "Text": {"type": "string"}`,
@@ -47,7 +47,7 @@ var styles = map[string]struct {
 	"members that depend on others": {
 		`"Line": {"type": "object", "properties": {"end": {"$ref": "#/definitions/End"}, "dots": {"type": "array", "uniqueItems": true, "items": {"$ref": "#/definitions/Dot"}}}},
 		"End": {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1}, "Dot": {"type": "object", "properties": {"x": {"type": "number"}}}`,
-		[]string{"End json.RawMessage", "Dots json.RawMessage", "type Dot struct"},
+		[]string{"End *End", "Dots json.RawMessage", "type Dot struct"},
 	},
 	"containers of any JSON": {
 		`"Line": {"type": "object", "properties": {"points": {"type": "array", "minItems": 2}, "names": {"type": "object", "minProperties": 2}}}`,

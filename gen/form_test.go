@@ -18,14 +18,31 @@ import (
 
 // invalidSchemas are edits of an official file that the loader refuses.
 var invalidSchemas = map[string]edit{
-	"a keyword":                    member("Tool", "code", `{"type": "string", "unevaluatedItems": {}}`),
-	"a keyword of a definition":    define("Code", `{"type": "string", "$dynamicRef": "a"}`),
-	"a schema that is a number":    member("Tool", "n", `3`),
-	"a reference to nothing":       member("Tool", "nothing", `{"$ref": "#/$defs/Nothing"}`),
-	"a reference to another file":  member("Tool", "far", `{"$ref": "https://example.com/a.json"}`),
-	"a reference that is a number": member("Tool", "far", `{"$ref": 3}`),
-	"keywords that need members":   func(defs object) { defs["Implementation"].(object)["minProperties"] = json.Number("4") },
-	"a keyword of an ID":           member("ListRootsRequest", "id", `{"$ref": "#/$defs/RequestId", "minLength": 3}`),
+	"a keyword":                              member("Tool", "code", `{"type": "string", "unevaluatedItems": {}}`),
+	"a keyword of a definition":              define("Code", `{"type": "string", "$dynamicRef": "a"}`),
+	"a schema that is a number":              member("Tool", "n", `3`),
+	"a reference to nothing":                 member("Tool", "nothing", `{"$ref": "#/$defs/Nothing"}`),
+	"a reference to another file":            member("Tool", "far", `{"$ref": "https://example.com/a.json"}`),
+	"a reference that is a number":           member("Tool", "far", `{"$ref": 3}`),
+	"keywords that need members of a result": func(defs object) { defs["CallToolResult"].(object)["minProperties"] = json.Number("4") },
+	"keywords that need members of a member": func(defs object) {
+		defs["Tool"].(object)["if"] = parsed(`{"properties": {"annotations": {"required": ["title"]}}}`)
+		defs["Tool"].(object)["then"] = parsed(`{"required": ["description"]}`)
+	},
+	"a result that is anything": define("CompleteResult", `{}`),
+	"a result that is a string": define("CompleteResult", `{"type": "string"}`),
+	"a result that is a list":   define("ReadResourceResult", `{"type": "array", "items": {"$ref": "#/$defs/Icon"}}`),
+	"a response with an object": func(defs object) {
+		defs["ListToolsResultResponse"].(object)["properties"].(object)["result"] = parsed(`{"type": "object", "required": ["tools"], "properties": {"tools": {"type": "array", "items": {"$ref": "#/$defs/Tool"}}}}`)
+	},
+	"a response with any result": func(defs object) {
+		defs["ListToolsResultResponse"].(object)["properties"].(object)["result"] = parsed(`{}`)
+	},
+	"params that are a string":    define("CallToolRequestParams", `{"type": "string"}`),
+	"params that become a union":  define("CallToolRequestParams", `{"anyOf": [{"$ref": "#/$defs/PaginatedRequestParams"}, {"$ref": "#/$defs/CompleteRequestParams"}]}`),
+	"a method that is any string": member("CallToolRequest", "method", `{"type": "string"}`),
+	"a method with two names":     member("CallToolRequest", "method", `{"type": "string", "enum": ["tools/call", "tools/run"]}`),
+	"a keyword of an ID":          member("ListRootsRequest", "id", `{"$ref": "#/$defs/RequestId", "minLength": 3}`),
 	"one of two results": func(defs object) {
 		result := defs["CallToolResultResponse"].(object)["properties"].(object)["result"].(object)
 		result["oneOf"] = result["anyOf"]
@@ -296,7 +313,7 @@ func TestInvalidRules(t *testing.T) {
 }
 
 func TestChoicesAreDifferent(t *testing.T) {
-	text := strings.Replace(weather, `"description": "The settings."`, `"minProperties": 1`, 1)
+	text := strings.Replace(weather, `"description": "The settings."`, `"patternProperties": {"^x-": {"required": ["a"]}}`, 1)
 	_, _, err := compiled(t, text, "-server", "WeatherCapability")
 	require.ErrorContains(t, err, "may require a member with an empty value")
 	require.Equal(t, 1, strings.Count(err.Error(), `At: "/$defs/WeatherCapability"`), err.Error())

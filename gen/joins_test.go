@@ -52,6 +52,14 @@ var joins = map[string]struct {
 		"ElicitResult.content: A value may be any JSON in 2027-03-01, and is a [json.RawMessage] if it has no other Go type.",
 		"elicitation_codec.go", []string{"d.PrimitiveOrAny(", ", true, since20270301)", "e.PrimitiveOrAny(b, v, ", ", since20270301)"},
 	},
+	"a list whose limit grows": {
+		func(defs object) {
+			completion := defs["CompleteResult"].(object)["properties"].(object)["completion"].(object)
+			completion["properties"].(object)["values"].(object)["maxItems"] = json.Number("200")
+		},
+		"Completion.values: Its bounds are different in 2027-03-01.",
+		"completion_codec.go", []string{"if d.Needs(only20260728) {", "if e.Needs(only20260728) {", "MaxItems: 200"},
+	},
 	"an error code that changes": {
 		code("HeaderMismatchError", "-32099"),
 		"error -32020: The code is -32099 in 2027-03-01.",
@@ -376,6 +384,13 @@ var widened = map[string]struct {
 		},
 		"Implementation: The keywords of its schema allow fewer values in 2027-03-01.",
 	},
+	"keywords about which members an object has": {
+		func(defs object) {
+			maps.Copy(defs["ToolAnnotations"].(object), parsed(`{"minProperties": 1, "if": {"properties": {"readOnlyHint": {"const": true}}, "required": ["readOnlyHint"]}, "then": {"not": {"required": ["destructiveHint"]}}}`).(object))
+			maps.Copy(defs["Icon"].(object), parsed(`{"dependentRequired": {"sizes": ["mimeType"]}, "anyOf": [{"required": ["theme"]}, {"required": ["sizes"]}]}`).(object))
+		},
+		`ToolAnnotations: Its schema depends on which members it has in 2027-03-01. An explicit "" or false is also in Extra.`,
+	},
 	"keywords of a definition": {
 		combine(define("Code", `{"type": "string", "minLength": 3}`), member("Tool", "codes", `{"type": "array", "items": {"$ref": "#/$defs/Code"}}`)),
 		"Tool.codes: The keywords of its schema allow fewer values in 2027-03-01.",
@@ -650,6 +665,28 @@ var widened = map[string]struct {
 	"a constant that is not a string": {
 		member("Tool", "seven", `{"type": "integer", "const": 7}`),
 		`Tool.seven: It must match another schema in 2027-03-01: the constant 7.`,
+	},
+	"a constant in place of an open enum": {
+		member("CallToolResult", "resultType", `{"type": "string", "const": "complete"}`),
+		"CallToolResult.resultType: Only some of its values are valid in 2027-03-01.",
+	},
+	"contents that may be a string": {
+		member("CallToolResult", "content", `{"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/ContentBlock"}, {"type": "string"}]}}`),
+		"CallToolResult.content: It is raw JSON in Extra in 2027-03-01: an array.",
+	},
+	"recursive definitions without an object": {
+		combine(define("Filter", `{"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/Filter"}}]}`), member("Tool", "filter", `{"$ref": "#/$defs/Filter"}`),
+			define("Nested", `{"type": "array", "items": {"$ref": "#/$defs/Nested"}}`), member("Tool", "nested", `{"$ref": "#/$defs/Nested"}`),
+			define("Nest", `{"type": "array", "items": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Nest"}}}`), member("Tool", "nest", `{"$ref": "#/$defs/Nest"}`),
+			define("Tree", `{"type": "object", "additionalProperties": {"$ref": "#/$defs/Forest"}}`), define("Forest", `{"type": "array", "items": {"$ref": "#/$defs/Tree"}}`), member("Prompt", "tree", `{"$ref": "#/$defs/Tree"}`)),
+		"Nested: A value is raw JSON. The codec validates it in members of other types in 2027-03-01.",
+	},
+	"functions with one name for a member and a type": {
+		combine(member("Tool", "annotations", `{"anyOf": [{"$ref": "#/$defs/ToolAnnotations"}, {"type": "null"}]}`),
+			func(defs object) {
+				defs["ToolAnnotations"].(object)["patternProperties"] = parsed(`{"^x-": {"type": "string"}}`)
+			}),
+		"Tool.annotations: It is raw JSON in Extra in 2027-03-01: a union.",
 	},
 	"a list of bounded lists": {
 		member("Tool", "mood", `{"type": "array", "items": {"type": "array", "maxItems": 2, "items": {"type": "string"}}}`),

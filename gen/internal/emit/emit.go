@@ -67,10 +67,15 @@ type generator struct {
 	// patterns has the regular expressions of the function that is printed now.
 	patterns []string
 	function string // its name
+
+	checkNames      map[checkKey]string
+	definitionNames map[*ir.SchemaDefinition]string
+	definitionsOf   map[*ir.Type][]*ir.SchemaDefinition // that are printed with a type
 }
 
 // print prints files, and checks the names that they declare.
 func (g *generator) print(files map[string]func(*jen.File)) (map[string][]byte, error) {
+	g.nameChecks()
 	out := make(map[string][]byte)
 	for name, print := range files {
 		f := g.file()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/dave/jennifer/jen"
 
@@ -16,19 +16,22 @@ import (
 //	func checkIconSizesSince20270301(d *wire.Decoder) { (&wire.Schema{Types: []string{"string"}}).Read(d) }
 func (g *generator) checks(f *jen.File, t *ir.Type, s *ir.Struct) {
 	for _, v := range s.Checks {
-		g.check(f, g.checkName(t, nil, v), a(t.Name), v)
+		g.check(f, g.checkName(t, nil, v), a(t.Name), v.Schema)
 	}
 	for _, field := range s.Fields {
 		for _, v := range slices.Concat(field.Extra, field.Checks) {
-			g.check(f, g.checkName(t, field, v), fmt.Sprintf("the member %q of %s", field.JSON, a(t.Name)), v)
+			g.check(f, g.checkName(t, field, v), fmt.Sprintf("the member %q of %s", field.JSON, a(t.Name)), v.Schema)
 		}
+	}
+	for _, x := range g.definitionsOf[t] {
+		g.check(f, g.definitionNames[x], fmt.Sprintf("values of %q", x.Name), x.Schema)
 	}
 }
 
 // check prints the function name, and the regular expressions that it uses.
-func (g *generator) check(f *jen.File, name, what string, v ir.Variant) {
+func (g *generator) check(f *jen.File, name, what string, s *ir.Schema) {
 	g.function, g.patterns = name, nil
-	body := g.readSchema(v.Schema)
+	body := g.readSchema(s)
 	f.Commentf("%s validates %s.", name, what)
 	f.Func().Id(name).Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(body)
 	f.Line()
@@ -52,16 +55,68 @@ func (g *generator) match(pattern string) jen.Code {
 		jen.Return(jen.Id(g.patternName(len(g.patterns) - 1)).Call().Dot("MatchString").Call(jen.Id("s"))))
 }
 
+// checkKey identifies the function that validates a member, or the whole type if the member is "".
+type checkKey struct {
+	t      *ir.Type
+	member string
+	in     ir.Window
+}
+
+// nameChecks names the functions that validate values in some revisions. The function of a definition that
+// contains itself is next to those of the first type that uses it.
+func (g *generator) nameChecks() {
+	g.checkNames, g.definitionNames = make(map[checkKey]string), make(map[*ir.SchemaDefinition]string)
+	g.definitionsOf = make(map[*ir.Type][]*ir.SchemaDefinition)
+	taken := make(map[string]bool)
+	name := func(of string, in ir.Window) string {
+		base := "check" + of
+		if window := g.windows[in]; window != "" { // extensions have no windows
+			base += upperFirst(window)
+		}
+		free := base
+		for n := 2; taken[free]; n++ {
+			free = base + strconv.Itoa(n)
+		}
+		taken[free] = true
+		return free
+	}
+	for _, t := range g.pkg.Types {
+		s, ok := t.Shape.(*ir.Struct)
+		if !ok {
+			continue
+		}
+		for _, v := range s.Checks {
+			g.checkNames[checkKey{t, "", v.In}] = name(t.Name, v.In)
+			g.nameDefinitions(t, v.Schema, name)
+		}
+		for _, f := range s.Fields {
+			for _, v := range slices.Concat(f.Extra, f.Checks) {
+				g.checkNames[checkKey{t, f.JSON, v.In}] = name(t.Name+f.Name, v.In)
+				g.nameDefinitions(t, v.Schema, name)
+			}
+		}
+	}
+}
+
+// nameDefinitions names the functions of the definitions in a schema.
+func (g *generator) nameDefinitions(t *ir.Type, s *ir.Schema, name func(string, ir.Window) string) {
+	if x := s.Definition; x != nil && g.definitionNames[x] == "" {
+		g.definitionNames[x] = name("Definition"+x.Name, x.In)
+		g.definitionsOf[t] = append(g.definitionsOf[t], x)
+		g.nameDefinitions(t, x.Schema, name)
+	}
+	for _, part := range s.Parts() {
+		g.nameDefinitions(t, part, name)
+	}
+}
+
 // checkName returns the name of the function for a field, or for the whole type if f is nil.
 func (g *generator) checkName(t *ir.Type, f *ir.Field, v ir.Variant) string {
-	name := "check" + t.Name
+	key := checkKey{t, "", v.In}
 	if f != nil {
-		name += f.Name
+		key.member = f.JSON
 	}
-	if window := g.windows[v.In]; window != "" { // extensions have no windows
-		name += strings.ToUpper(window[:1]) + window[1:]
-	}
-	return name
+	return g.checkNames[key]
 }
 
 // discard prints a statement that decodes a value without using it. A conversion to the type of an enum
@@ -80,17 +135,31 @@ func (g *generator) discard(e ir.Expr) *jen.Statement {
 
 // readSchema prints the call that validates the next value.
 func (g *generator) readSchema(s *ir.Schema) jen.Code {
-	if s.Type != nil {
+	switch {
+	case s.Type != nil:
 		return g.discard(s.Type)
+	case s.Definition != nil:
+		return jen.Id(g.definitionNames[s.Definition]).Call(jen.Id("d"))
 	}
 	return jen.Parens(jen.Op("&").Add(g.schema(s))).Dot("Read").Call(jen.Id("d"))
+}
+
+// reader prints a function that reads a value of the Go type or the definition of s. It is nil if s has neither.
+func (g *generator) reader(s *ir.Schema) jen.Code {
+	switch {
+	case s.Type != nil:
+		return jen.Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.discard(s.Type))
+	case s.Definition != nil:
+		return jen.Id(g.definitionNames[s.Definition])
+	}
+	return nil
 }
 
 // schema prints a literal: wire.Schema{Types: []string{"array"}, Items: &wire.Schema{…}}.
 func (g *generator) schema(s *ir.Schema) *jen.Statement {
 	return jen.Qual(wirePkg, "Schema").ValuesFunc(func(d *jen.Group) {
-		if s.Type != nil {
-			d.Id("Value").Op(":").Func().Params(jen.Id("d").Op("*").Qual(wirePkg, "Decoder")).Block(g.discard(s.Type))
+		if read := g.reader(s); read != nil {
+			d.Id("Value").Op(":").Add(read)
 			return
 		}
 		texts := func(name string, list []string) {

@@ -275,12 +275,12 @@ func (s *analyzer) presence(t *mergedType, position string, f *Field) {
 			}
 		case String, Bool:
 			f.Pointer = s.rules.pointer(position)
-			f.Zeros = s.zerosOfAlternatives(t, f)
+			f.Zeros = s.explicitZeros(t, f)
 		}
 	case Named:
 		_, f.Pointer = x.Type.Shape.(*Struct)
 		if _, ok := x.Type.Shape.(*Enum); ok {
-			f.Zeros = s.zerosOfAlternatives(t, f)
+			f.Zeros = s.explicitZeros(t, f)
 		}
 	}
 }
@@ -305,10 +305,10 @@ func (s *analyzer) ownSchemas(f *Field) Window {
 	return w
 }
 
-// zerosOfAlternatives returns the revisions in which the struct t is one of several objects, and a field may
-// be absent in some of them.
-func (s *analyzer) zerosOfAlternatives(t *mergedType, f *Field) Window {
-	w := s.fixes[fix{absorbFix, t.name}] & f.In & t.in() &^ f.Required &^ extraWindow(f)
+// explicitZeros returns the revisions in which the struct t is one of several objects, or its schema depends
+// on which members it has, and a field may be absent.
+func (s *analyzer) explicitZeros(t *mergedType, f *Field) Window {
+	w := (s.fixes[fix{absorbFix, t.name}] | s.depends[t.name]) & f.In & t.in() &^ f.Required &^ extraWindow(f)
 	if w == 0 || f.Pointer {
 		return 0
 	}

@@ -129,18 +129,19 @@ type Variant struct {
 
 // Schema is the schema of a value that is decoded only to validate it.
 type Schema struct {
-	Type     Expr // if it is not nil, the value is decoded as this type
-	Types    []string
-	Values   []string
-	Base64   bool
-	Min, Max *float64
-	Items    *Schema
-	MaxItems int
-	Members  []SchemaMember
-	Others   *Schema
-	Closed   bool // an object has no other members
-	AnyOf    []*Schema
-	Equal    []string // JSON texts
+	Type       Expr              // if it is not nil, the value is decoded as this type
+	Definition *SchemaDefinition // if it is not nil, the value has this schema
+	Types      []string
+	Values     []string
+	Base64     bool
+	Min, Max   *float64
+	Items      *Schema
+	MaxItems   int
+	Members    []SchemaMember
+	Others     *Schema
+	Closed     bool // an object has no other members
+	AnyOf      []*Schema
+	Equal      []string // JSON texts
 
 	// The keywords of restrictions.
 	AllOf, OneOf, First []*Schema
@@ -154,6 +155,30 @@ type Schema struct {
 	Contained           *Range
 	Patterns            []SchemaPattern
 	Dependents          []SchemaMember
+}
+
+// Parts returns the schemas in s.
+func (s *Schema) Parts() []*Schema {
+	parts := slices.Concat(s.AnyOf, s.AllOf, s.OneOf, s.First)
+	for _, x := range []*Schema{s.Items, s.Others, s.Not, s.Contains, s.Names} {
+		if x != nil {
+			parts = append(parts, x)
+		}
+	}
+	for _, x := range slices.Concat(s.Members, s.Dependents) {
+		parts = append(parts, x.Schema)
+	}
+	for _, x := range s.Patterns {
+		parts = append(parts, x.Schema)
+	}
+	return parts
+}
+
+// SchemaDefinition is the schema of a definition that contains itself, in one revision.
+type SchemaDefinition struct {
+	Name   string // the Go name of the definition
+	In     Window
+	Schema *Schema
 }
 
 // Range has the limits of a number of things.
@@ -207,8 +232,7 @@ func (m *merger) variant(o occurrence) Variant {
 func (m *merger) absorbedVariants(t *mergedType) (list []Variant) {
 	for _, d := range m.documents {
 		if u := d.defs[t.name]; m.fixes[fix{absorbFix, t.name}].Has(d.bit) && t.in().Has(d.bit) {
-			_, pointer, _ := strings.Cut(u.pos(), "#")
-			list = append(list, Variant{pointer, m.openEnded(1<<d.bit, 0), m.schema(d.bit, u, nil)})
+			list = append(list, Variant{pointerOf(u), m.openEnded(1<<d.bit, 0), m.schema(d.bit, u, nil)})
 		}
 	}
 	return list
@@ -347,29 +371,60 @@ func (m *merger) schemaOf(bit int, n node, within []string) *Schema {
 	return new(Schema)
 }
 
-// schemaOfRef converts a reference: to the Go type of the definition, or to its schema if it has
-// none.
+// schemaOfRef converts a reference: to the Go type of the definition, or to its schema if the Go type
+// allows more values or there is none.
 func (m *merger) schemaOfRef(bit int, r *refNode, within []string) *Schema {
 	m.refuseFramed(bit, r)
-	if t := m.typeOf(bit, m.target(bit, r.def)); t != nil && !m.restricts(bit, r, within) && !m.narrowsEnum(bit, r, within) && !m.tolerant(bit, t) {
+	if t := m.typeOf(bit, m.target(bit, r.def)); t != nil && !m.restricts(bit, r, within) && !m.narrowsEnum(bit, r, within) && !m.tolerant(bit, r, nil) {
 		return &Schema{Type: Named{t.typ}}
 	}
 	def := m.documents[bit].defs[r.def]
-	if def == nil || slices.Contains(within, r.def) {
+	switch {
+	case def == nil:
 		m.problems.add(r.pos(), "the definition %q has no Go type to refer to", r.def)
 		return new(Schema)
+	case slices.Contains(within, r.def):
+		return &Schema{Definition: m.schemaDefinition(bit, r.def)}
 	}
 	return m.schema(bit, def, append(within, r.def))
 }
 
-// tolerant reports whether the decoder of an object accepts values that lack a required member.
-func (m *merger) tolerant(bit int, t *mergedType) bool {
-	return slices.ContainsFunc(t.occs, func(o occurrence) bool {
-		obj, ok := o.node.(*objectNode)
-		return ok && o.bit == bit && slices.ContainsFunc(obj.members, func(mem member) bool {
-			return mem.required && m.rules.tolerates(t.name+"."+mem.name, MayBeMissing)
-		})
-	})
+// schemaDefinition returns the schema of a definition that contains itself.
+func (m *merger) schemaDefinition(bit int, def string) *SchemaDefinition {
+	key := inRevision{def, bit}
+	x := m.recursive[key]
+	if x == nil {
+		x = &SchemaDefinition{Name: goName(def), In: m.openEnded(1<<bit, 0)}
+		m.recursive[key] = x // before its schema, which refers to it
+		x.Schema = m.schema(bit, m.documents[bit].defs[def], []string{def})
+	}
+	return x
+}
+
+// tolerant reports whether the decoder of the Go type of a schema, or of a part of it, accepts values that
+// the schema forbids. The definitions in within contain the schema.
+func (m *merger) tolerant(bit int, n node, within []string) bool {
+	switch n := n.(type) {
+	case *refNode:
+		def := m.documents[bit].defs[n.def]
+		if def == nil || slices.Contains(within, n.def) {
+			return false
+		}
+		t := m.typeOf(bit, n.def)
+		if obj, ok := def.(*objectNode); ok && t != nil && slices.ContainsFunc(memberNames(obj), func(name string) bool { return m.rules.toleratesAny(t.name + "." + name) }) {
+			return true
+		}
+		return m.tolerant(bit, def, append(within, n.def))
+	case *arrayNode:
+		return m.tolerant(bit, n.elem, within)
+	case *mapNode:
+		return m.tolerant(bit, n.elem, within)
+	case *unionNode:
+		return slices.ContainsFunc(n.alternatives, func(n node) bool { return m.tolerant(bit, n, within) })
+	case *objectNode:
+		return slices.ContainsFunc(n.members, func(mem member) bool { return m.tolerant(bit, mem.node, within) })
+	}
+	return false
 }
 
 // extraWindow returns the revisions in which the value of a field is in Extra.

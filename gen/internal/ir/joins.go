@@ -35,6 +35,7 @@ const (
 	extraJoin
 	checkedJoin
 	restrictedJoin
+	presenceJoin
 	constantJoin
 	selectorJoin
 	singleJoin
@@ -188,6 +189,12 @@ var Joins = [...]struct{ Change, Go, Sentence, Case string }{
 		"the type without these keywords",
 		"The keywords of its schema allow fewer values %s.",
 		"keywords without a Go type",
+	},
+	presenceJoin: {
+		"keywords of an object depend on which members it has, such as `minProperties` or `dependentRequired`",
+		"the struct. An explicit `\"\"` or false is also in `Extra`",
+		"Its schema depends on which members it has %s. An explicit \"\" or false is also in Extra.",
+		"keywords about which members an object has",
 	},
 	constantJoin: {
 		"a constant has other values in some revisions",

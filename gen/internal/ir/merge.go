@@ -37,6 +37,7 @@ func merge(documents []*document, rules *ruleSet, fixes fixes, problems *problem
 	joins := m.joins
 	for pass := 0; ; pass++ {
 		m.changed, m.problems.list, m.joins = false, nil, slices.Clone(joins)
+		m.recursive, m.depends = make(map[inRevision]*SchemaDefinition), make(map[string]Window)
 		for _, name := range slices.Sorted(maps.Keys(m.types)) {
 			t := m.types[name]
 			m.problems.fixing(m.typeFix(t), func() { m.mergeType(t) })
@@ -191,14 +192,21 @@ func (m *merger) findSentMessages() {
 func (m *merger) reportCycles() (found bool) {
 	for _, d := range m.documents {
 		for _, name := range slices.Sorted(maps.Keys(d.defs)) {
-			if m.inCycle(d, d.defs[name], []string{name}) {
-				r := m.problems.add(d.defs[name].pos(), "%q contains itself without an object in between, which Go cannot represent; write a Types rule", name)
-				m.anyJSON(r, name)
+			if !m.isRaw(d.bit, name) && m.inCycle(d, d.defs[name], []string{name}) {
+				m.problems.fixing(fix{rawFix, m.nameIn(d.bit, name)}, func() {
+					r := m.problems.add(d.defs[name].pos(), "%q contains itself without an object in between, which Go cannot represent; write a Types rule", name)
+					m.anyJSON(r, name)
+				})
 				found = true
 			}
 		}
 	}
 	return found
+}
+
+// isRaw reports whether the Go type of a definition is raw JSON, because no other type represents it.
+func (m *merger) isRaw(bit int, def string) bool {
+	return m.fixes[fix{rawFix, m.nameIn(bit, def)}] != 0
 }
 
 // inCycle reports whether a list or map refers to one of the definitions that contain
@@ -210,7 +218,7 @@ func (m *merger) inCycle(d *document, n node, within []string) bool {
 	case *mapNode:
 		return m.inCycle(d, n.elem, within)
 	case *refNode:
-		if _, fixed := m.rules.builtin(n.def); fixed {
+		if _, fixed := m.rules.builtin(n.def); fixed || m.isRaw(d.bit, n.def) {
 			return false
 		}
 		return slices.Contains(within, n.def) || m.inCycle(d, d.defs[n.def], append(within, n.def))

@@ -78,7 +78,7 @@ func (m *merger) follow(occs []occurrence) []occurrence {
 		}
 		switch n := m.documents[o.bit].defs[r.def].(type) {
 		case *mapNode, *anyNode, *arrayNode:
-			if _, fixed := m.rules.builtin(r.def); !fixed {
+			if _, fixed := m.rules.builtin(r.def); !fixed && !m.isRaw(o.bit, r.def) {
 				list[i].node = n
 			}
 		}

@@ -234,11 +234,16 @@ func (m *merger) memberExpr(t *mergedType, f *Field, occs []occurrence) Expr {
 	}
 	if o := m.rules.open(position); o != nil {
 		occs = m.resolved(occs)
-		if !m.all(occs, isTextual) {
+		if !m.all(occs, func(n node) bool { return isTextual(n) || is[*constNode](n) }) {
 			return m.conflict(position, occs, "an Open rule requires strings")
 		}
 		x := m.typeFor(o.Name, occs[0].node.pos())
 		for _, oc := range occs {
+			if is[*constNode](oc.node) { // other members with the type may have other values
+				f.Checks = append(f.Checks, m.variant(oc))
+				m.note(position, narrowerJoin, m.in(1<<oc.bit))
+				continue
+			}
 			m.add(x, oc.bit, oc.node)
 		}
 		x.typ.In |= f.In

@@ -52,8 +52,10 @@ type merger struct {
 	general   map[inRevision]string   // the types of the results of requests that a revision defines differently
 	named     map[inRevision]string   // the types of definitions that a revision uses differently
 	late      []func()                // add the general results
-	joins     []Join                  // without those of former passes
-	changed   bool                    // the current pass added a type or an occurrence
+	recursive map[inRevision]*SchemaDefinition
+	depends   map[string]Window // the revisions in which a struct is valid or not because of the members that it has
+	joins     []Join            // without those of former passes
+	changed   bool              // the current pass added a type or an occurrence
 }
 
 // inRevision is a definition in a revision.

@@ -87,7 +87,7 @@ func (m *merger) refuseNeeds(n node, position string) {
 // The encoding of a struct omits optional members with the zero value. The definitions in within contain
 // the schema.
 func (m *merger) needsAbsent(bit int, n node, within []string) bool {
-	if m.mayBeStruct(bit, n, nil) && needsMembers(m.documents[bit].restriction(n), m.declares(bit, n)) {
+	if own, inner := m.needs(bit, n); (own || inner) && m.mayBeStruct(bit, n, nil) {
 		return true
 	}
 	switch n := n.(type) {
@@ -122,43 +122,68 @@ func (m *merger) mayBeStruct(bit int, n node, within []string) bool {
 	return false
 }
 
-// declares returns a function that reports whether an object declares a member. Other members are in
-// Extra, which keeps values of all kinds.
-func (m *merger) declares(bit int, n node) func(name string) bool {
+// needs reports whether the restriction of a node depends on the presence of its members, or of members of
+// objects in it. Members that the schema does not declare are in Extra, which keeps values of all kinds.
+func (m *merger) needs(bit int, n node) (own, inner bool) {
 	o, ok := m.resolved([]occurrence{{bit, n}})[0].node.(*objectNode)
-	return func(name string) bool { return !ok || o.member(name) != nil && !o.member(name).required }
+	omits := func(name string) bool { return !ok || o.member(name) != nil && !o.member(name).required }
+	structs := func(name string) bool {
+		return !ok || o.member(name) != nil && m.mayBeStruct(bit, o.member(name).node, nil)
+	}
+	return needsMembers(m.documents[bit].restriction(n), omits, structs)
 }
 
-// needsMembers reports whether keywords may refuse an object because it lacks a member.
-func needsMembers(v any, declares func(string) bool) bool {
+// needsMembers reports whether keywords may refuse an object because it lacks a member for which omits reports
+// true, and whether they may refuse a value because an object in it lacks a member. The function structs reports
+// whether the value of a member may contain a struct.
+func needsMembers(v any, omits, structs func(name string) bool) (own, inner bool) {
 	x, ok := v.(map[string]any)
 	if !ok {
-		return false
+		return false, false
 	}
-	for _, key := range []string{"minProperties", "dependentRequired", "dependentSchemas", "if", "not", "contains", "uniqueItems", "const", "enum"} {
-		if _, ok := x[key]; ok {
-			return true
-		}
+	for _, key := range []string{"minProperties", "dependentRequired", "dependentSchemas", "if", "not", "const", "enum"} {
+		_, found := x[key]
+		own = own || found
+	}
+	for _, key := range []string{"contains", "uniqueItems"} {
+		_, found := x[key]
+		inner = inner || found
 	}
 	required, _ := x["required"].([]any)
-	if slices.ContainsFunc(texts(required), declares) {
-		return true
+	own = own || slices.ContainsFunc(texts(required), omits)
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"} {
+		for _, part := range schemasIn(x[key], key == "dependentSchemas") {
+			a, b := needsMembers(part, omits, structs)
+			own, inner = own || a, inner || b
+		}
 	}
-	parts, _ := x["allOf"].([]any)
-	if slices.ContainsFunc(parts, func(v any) bool { return needsMembers(v, declares) }) {
-		return true
+	always := func(string) bool { return true }
+	members, _ := x["properties"].(map[string]any)
+	for name, part := range members {
+		a, b := needsMembers(part, always, always)
+		inner = inner || (a || b) && structs(name)
 	}
-	var inner []any
-	for _, key := range []string{"anyOf", "oneOf", "prefixItems"} {
-		list, _ := x[key].([]any)
-		inner = append(inner, list...)
+	for _, key := range []string{"items", "additionalProperties", "prefixItems", "patternProperties"} {
+		for _, part := range schemasIn(x[key], key == "patternProperties") {
+			a, b := needsMembers(part, always, always)
+			inner = inner || a || b
+		}
 	}
-	inner = append(inner, x["items"], x["additionalProperties"])
-	for _, key := range []string{"properties", "patternProperties"} {
-		object, _ := x[key].(map[string]any)
-		inner = slices.AppendSeq(inner, maps.Values(object))
+	return own, inner
+}
+
+// schemasIn returns the schemas in the value of a keyword: one, a list, or an object if named is true.
+func schemasIn(v any, named bool) []any {
+	switch x := v.(type) {
+	case []any:
+		return x
+	case map[string]any:
+		if named {
+			return slices.Collect(maps.Values(x))
+		}
+		return []any{x}
 	}
-	return slices.ContainsFunc(inner, func(v any) bool { return needsMembers(v, func(string) bool { return true }) })
+	return nil
 }
 
 // sameRestriction reports whether two schemas in one revision are equal, with their restrictions.
@@ -228,13 +253,24 @@ func (m *merger) restrictedVariants(t *mergedType, s *Struct, list []Variant) []
 				m.problems.fixing(fix{}, func() { m.refuseTwo(t.name, o.bit, other.node, o.node) })
 			}
 		}
-		if needsMembers(v, m.declares(o.bit, o.node)) {
+		switch own, inner := m.needs(o.bit, o.node); {
+		case inner, own && !m.keepsEmpty(s, o.bit):
 			m.problems.fixing(fix{}, func() { m.refuseNeeds(o.node, t.name) })
+		case own:
+			m.depends[t.name] |= 1 << o.bit
+			m.note(t.name, presenceJoin, m.in(1<<o.bit))
 		}
 		m.note(t.name, restrictedJoin, m.in(1<<o.bit))
 		list = m.addVariant(list, Variant{pointerOf(o.node), m.openEnded(1<<o.bit, 0), m.restrictionSchema(o.bit, o.node, nil)})
 	}
 	return list
+}
+
+// keepsEmpty reports whether the codec keeps all members of a struct in a revision, even if they have empty values.
+// It writes an optional constant always, and no empty metadata of a message.
+func (m *merger) keepsEmpty(s *Struct, bit int) bool {
+	return s.Role != Meta && !slices.ContainsFunc(s.Consts, func(c *Const) bool { return c.In.Has(bit) && !c.Required.Has(bit) }) &&
+		!slices.ContainsFunc(s.Fields, func(f *Field) bool { return f.Role == Meta && f.In.Has(bit) })
 }
 
 // restrictionSchema returns the schema of the restriction of a node, or nil.

@@ -410,6 +410,12 @@ func (s *ruleSet) tolerates(position string, kind ToleranceKind) bool {
 	}) != nil
 }
 
+// toleratesAny reports whether there is any tolerance for a member.
+func (s *ruleSet) toleratesAny(position string) bool {
+	kinds := []ToleranceKind{MayBeMissing, AnyShape, NullIsAbsent, AlsoFractions}
+	return slices.ContainsFunc(kinds, func(kind ToleranceKind) bool { return s.tolerates(position, kind) })
+}
+
 // meta returns the rule for the _meta of a definition, or nil.
 func (s *ruleSet) meta(def string) *MetaRole {
 	for i := range s.Metas {

@@ -13,8 +13,11 @@ import (
 )
 
 var types = map[string]func() wire.Value{
+	"CallToolResult":  func() wire.Value { return new(mcp.CallToolResult) },
+	"Icon":            func() wire.Value { return new(mcp.Icon) },
 	"Implementation":  func() wire.Value { return new(mcp.Implementation) },
 	"Prompt":          func() wire.Value { return new(mcp.Prompt) },
+	"PromptMessage":   func() wire.Value { return new(mcp.PromptMessage) },
 	"TextContent":     func() wire.Value { return new(mcp.TextContent) },
 	"Tool":            func() wire.Value { return new(mcp.Tool) },
 	"ToolAnnotations": func() wire.Value { return new(mcp.ToolAnnotations) },
