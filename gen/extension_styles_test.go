@@ -54,9 +54,9 @@ var styles = map[string]struct {
 		[]string{`Types: []string{"array"}, Items: &wire.Schema{}}`, `Types: []string{"object"}, Others: &wire.Schema{}}`},
 	},
 	"optional constants": {
-		`"Line": {"type": "object", "properties": {"style": {"const": "dotted"}}}, "Shape": {"oneOf": [{"$ref": "#/definitions/Dot"}, {"$ref": "#/definitions/Ring"}]},
-		"Dot": {"type": "object", "properties": {"kind": {"const": "dot"}}}, "Ring": ` + needsConst("ring"),
-		[]string{"Style LineStyle", `LineStyleDotted LineStyle = "dotted"`, "type Shape interface {", "!DotKind"},
+		`"Line": {"type": "object", "properties": {"style": {"allOf": [{"const": "dotted"}, {"maxItems": 1}]}}}, "Shape": {"oneOf": [{"$ref": "#/definitions/Dot"}, {"$ref": "#/definitions/Ring"}]},
+		"Dot": {"type": "object", "properties": {"kind": {"const": "dot"}}}, "Ring": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "ring"}, "fill": {"const": "gold"}, "rest": {"not": {"const": null}}}}`,
+		[]string{"Style LineStyle", "Fill RingFill", `LineStyleDotted LineStyle = "dotted"`, "type Shape interface {", "!DotKind"},
 	},
 	"alternatives without a constant": {
 		`"Shape": {"oneOf": [{"type": "object", "required": ["r"], "properties": {"r": {"type": "number"}}}, {"type": "object", "required": ["w"], "properties": {"w": {"type": "number"}}}]}`,

@@ -131,7 +131,7 @@ func without(x object, key string) object {
 }
 
 // optionalConstants rewrites constants of optional members to enums. A struct has no field for a constant,
-// and its encoding always has the member. The constants of alternatives distinguish them, and remain.
+// and its encoding always has the member.
 func (m *matcher) optionalConstants() {
 	alternatives := make(map[string]bool)
 	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
@@ -146,18 +146,20 @@ func (m *matcher) optionalConstants() {
 	}
 }
 
-// optionalConstants is like the method, for one schema. Keep is true if it is an alternative.
+// optionalConstants is like the method, for one schema. Keep is true if it is an alternative: without a
+// constant of a required member, the others distinguish it.
 func optionalConstants(v any, keep bool) {
 	x, _ := v.(object)
 	props, _ := x["properties"].(object)
 	required, _ := x["required"].([]any)
+	for _, name := range required {
+		keep = keep && constantOf(x, fmt.Sprint(name)) == nil
+	}
 	for name, p := range props {
-		value, constant := constantOf(x, name).(string)
-		if constant && !keep && name != "method" && !slices.Contains(required, any(name)) {
-			props[name] = object{"type": "string", "enum": []any{value}}
-		} else {
-			optionalConstants(p, false)
+		if !keep && name != "method" && !slices.Contains(required, any(name)) {
+			constantToEnum(p)
 		}
+		optionalConstants(p, false)
 	}
 	for _, key := range []string{"items", "additionalProperties"} {
 		if x[key] != nil {
@@ -173,6 +175,19 @@ func optionalConstants(v any, keep bool) {
 		for _, alternative := range list {
 			optionalConstants(alternative, true)
 		}
+	}
+}
+
+// constantToEnum rewrites a constant string, which may be in an allOf.
+func constantToEnum(v any) {
+	x, _ := v.(object)
+	if value, ok := x["const"].(string); ok {
+		delete(x, "const")
+		x["type"], x["enum"] = "string", []any{value}
+	}
+	parts, _ := x["allOf"].([]any)
+	for _, part := range parts {
+		constantToEnum(part)
 	}
 }
 

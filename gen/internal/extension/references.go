@@ -79,6 +79,10 @@ func (r *resolver) schema(v any, within []string) any {
 	if !ok {
 		return v
 	}
+	if value, ok := x["const"]; ok && value == nil { // to the compiler, it is no constant
+		delete(x, "const")
+		x["enum"] = []any{nil}
+	}
 	ref, refers := x["$ref"].(string)
 	if refers && r.old {
 		maps.DeleteFunc(x, func(key string, _ any) bool { return key != "$ref" && key != "description" })

@@ -81,10 +81,6 @@ func (s *simplifier) schema(at string, v any) any {
 		s.texts[at] = strings.Map(printable, text)
 	}
 	maps.DeleteFunc(x, func(key string, _ any) bool { return slices.Contains(annotations, key) || strings.HasPrefix(key, "x-") })
-	if value, ok := x["const"]; ok && value == nil { // to the compiler, it is no constant
-		delete(x, "const")
-		x["enum"] = []any{nil}
-	}
 	s.definitions(at, x)
 	tuple(x)
 	s.optionalValues(at, x)
