@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -120,6 +121,12 @@ func requireErrorRoundTrip(t *testing.T, r wire.Revision, doc any) {
 	if v, typed := err.(wire.Value); typed { // the data of Unwrap have the form of the first revision
 		data, err := wire.Append(nil, &wire.Frame{Revision: r}, v)
 		require.NoError(t, err)
+		for _, s := range subjects() {
+			if s.file.revision == r && reflect.TypeOf(s.fresh()) == reflect.TypeOf(v) {
+				require.Empty(t, s.shape.differs(parse(in.Data), parse(data), ""), "%s was encoded as %s", in.Data, data)
+				return
+			}
+		}
 		out.Data = data
 	}
 	require.JSONEq(t, string(in.Data), string(out.Data))

@@ -227,12 +227,14 @@ func (s shape) omittable(name string, member shape, known bool, v any) bool {
 		return s.file.validator.validate("/"+s.file.defs+"/Implementation", v) != nil
 	case !known:
 		return s.isMessage()
+	case v == nil && !s.required(name) && s.variant(name).at == "" && member.isPointer():
+		return true
 	case s.required(name) || keepsEmpty[name]:
 		return false
 	case name == "params" && s.isMessage():
 		return member.differs(v, map[string]any{}, "") == ""
 	}
-	return v == "" && member.is("string") || v == false && member.isBoolean() || v == nil && s.variant(name).at == "" && member.isPointer()
+	return v == "" && member.is("string") || v == false && member.isBoolean()
 }
 
 // isPointer reports whether the Go type of s is a pointer to a scalar, which is nil for null.
