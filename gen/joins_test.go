@@ -310,6 +310,14 @@ var widened = map[string]struct {
 		define("Icon", `{"type": "object", "required": ["code", "message"], "properties": {"code": {"type": "integer", "const": -32099}, "message": {"type": "string"}}}`),
 		"IconObject: It is the definition Icon in 2027-03-01.",
 	},
+	"any JSON that becomes an object": {
+		member("LoggingMessageNotificationParams", "data", `{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}`),
+		"LoggingMessageNotification.data: It is raw JSON in Extra in 2027-03-01: an object.",
+	},
+	"any JSON that becomes a union": {
+		member("LoggingMessageNotificationParams", "data", `{"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Icon"}]}`),
+		"LoggingMessageNotification.data: It is raw JSON in Extra in 2027-03-01: a union.",
+	},
 	"an object that may be null": {
 		define("Icon", `{"anyOf": [{"type": "object", "required": ["src"], "properties": {"src": {"type": "string"}}}, {"type": "null"}]}`),
 		"IconUnion: A value is raw JSON. The codec validates it in members of other types in 2027-03-01.",

@@ -52,7 +52,9 @@ func (m *merger) join(position string, occs []occurrence) Expr {
 // rawExpr returns the type of undecoded JSON. It must be an object in revisions that
 // require one.
 func (m *merger) rawExpr(position string, occs []occurrence) Expr {
-	if m.any(occs, isRestricted) && !m.all(occs, isRestricted) {
+	free := m.rules.raw(position) == nil // without a Raw rule, a schema must check the members
+	narrow := func(n node) bool { return isRestricted(n) || free && !is[*anyNode](n) && !isOpenMap(n) }
+	if m.any(occs, narrow) && !m.all(occs, narrow) {
 		return m.conflict(position, occs, "undecoded JSON can be any value or an object, and nothing else")
 	}
 	if m.all(occs, isObject) {

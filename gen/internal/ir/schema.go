@@ -574,7 +574,7 @@ func isRestricted(n node) bool {
 		return !is[*anyNode](x.elem)
 	case *objectNode:
 		return x.closed
-	case *scalarNode, *enumNode, *constNode, *numberNode, *valuesNode, *arrayNode:
+	case *scalarNode, *enumNode, *constNode, *numberNode, *valuesNode, *arrayNode, *unionNode:
 		return true
 	}
 	return false
