@@ -179,8 +179,8 @@ var markers = []marker{
 	{[]string{"action"}, []string{"ElicitResult"}},
 }
 
-// choose returns the candidate that the members of an object identify. Without a marker, it is the first one whose
-// required members the object has.
+// choose returns the candidate that the members of an object identify. Without a marker, it is the first one that
+// accepts the object, or else the first one whose required members the object has.
 func choose(candidates []shape, v map[string]any) (shape, bool) {
 	for _, t := range markers {
 		for _, s := range candidates {
@@ -188,6 +188,9 @@ func choose(candidates []shape, v map[string]any) (shape, bool) {
 				return s, true
 			}
 		}
+	}
+	if i := slices.IndexFunc(candidates, func(s shape) bool { return s.accepts(v) }); i >= 0 {
+		return candidates[i], true
 	}
 	others := slices.DeleteFunc(slices.Clone(candidates), func(s shape) bool {
 		return slices.ContainsFunc(markers, func(t marker) bool { return slices.Contains(t.definitions, s.name) })

@@ -62,7 +62,7 @@ func (s *analyzer) selections(t *mergedType, u *Union, w Window) []selection {
 	last := &list[len(list)-1]
 	if own.Only() == nil && last.Only() == nil {
 		joined := s.selection(t, u, last.In|1<<bit)
-		if joined.unclear == nil && joined.Texts() && (last.Key == "" || last.Key == joined.Key) {
+		if joined.unclear == nil && joined.Texts() && (last.Key == "" || last.Key == joined.Key) && joined.continues(last.Selector) {
 			*last = joined
 			return list
 		}
@@ -74,6 +74,16 @@ func (s *analyzer) selections(t *mergedType, u *Union, w Window) []selection {
 		}
 	}
 	return append(list, own)
+}
+
+// continues reports whether x looks for the same paths as an older selector, in the same order.
+func (x *selection) continues(older Selector) bool {
+	plain := func(t Test) bool { return len(t.Path) == 0 }
+	before := slices.DeleteFunc(slices.Clone(older.Tests), plain)
+	after := slices.DeleteFunc(slices.Clone(x.Tests), func(t Test) bool {
+		return plain(t) || !slices.ContainsFunc(before, func(o Test) bool { return o.Member == t.Member })
+	})
+	return slices.EqualFunc(after, before, func(a, b Test) bool { return a.Member == b.Member && slices.Equal(a.Path, b.Path) })
 }
 
 // selection returns the selector for the revisions in w.
@@ -272,7 +282,7 @@ func subset(a, b []string) bool {
 // traitsOf returns the traits of a member in some revisions of its union.
 func (s *analyzer) traitsOf(mem *Member, st *Struct, w Window) *traits {
 	in := w & mem.In
-	always := func(f *Field) bool { return f.Always || in != 0 && f.Required&in == in }
+	always := func(f *Field) bool { return in&^f.In == 0 && (f.Always || in != 0 && f.Required&in == in) }
 	tr := &traits{member: mem, in: s.openEnded(in, w), keys: make(map[string][]*Value), optional: make(map[string]Window), without: make(map[string]Window)}
 	for _, c := range st.Consts {
 		if c.JSON != "method" && c.In&in == 0 {
@@ -317,7 +327,7 @@ func (s *analyzer) traitsOf(mem *Member, st *Struct, w Window) *traits {
 		case *Struct:
 			for _, inner := range x.Fields {
 				tr.all = append(tr.all, f.JSON+"/"+inner.JSON)
-				if always(inner) {
+				if always(inner) && extraWindow(f)&in == 0 {
 					tr.required = append(tr.required, f.JSON+"/"+inner.JSON)
 				}
 			}
