@@ -11,7 +11,7 @@ import (
 // become occurrences of the type that is named after the position.
 func (m *merger) expr(position string, occs []occurrence) Expr {
 	if r := m.rules.raw(position); r != nil {
-		return m.rawExpr(position, m.resolved(occs))
+		return m.rawExpr(position, occs)
 	}
 	if o := m.rules.ordered(position); o != nil {
 		if !m.all(occs, is[*mapNode]) {
@@ -52,11 +52,16 @@ func (m *merger) join(position string, occs []occurrence) Expr {
 // rawExpr returns the type of undecoded JSON. It must be an object in revisions that
 // require one.
 func (m *merger) rawExpr(position string, occs []occurrence) Expr {
-	free := m.rules.raw(position) == nil // without a Raw rule, a schema must check the members
-	narrow := func(n node) bool { return isRestricted(n) || free && !is[*anyNode](n) && !isOpenMap(n) }
-	if m.any(occs, narrow) && !m.all(occs, narrow) {
+	limited := 0
+	for _, o := range occs {
+		if m.isRestricted(o, occs[0]) {
+			limited++
+		}
+	}
+	if limited > 0 && limited < len(occs) {
 		return m.conflict(position, occs, "undecoded JSON can be any value or an object, and nothing else")
 	}
+	occs = m.resolved(occs)
 	if m.all(occs, isObject) {
 		return Scalar{Kind: RawObject}
 	}
@@ -67,6 +72,19 @@ func (m *merger) rawExpr(position string, occs []occurrence) Expr {
 		}
 	}
 	return s
+}
+
+// isRestricted reports whether the schema of undecoded JSON allows neither any value nor any object. A document of a
+// user, such as the schema of a tool, may have declared members, which the codec does not check.
+func (m *merger) isRestricted(o, oldest occurrence) bool {
+	if r, ok := o.node.(*refNode); ok {
+		if kind, fixed := m.rules.builtin(r.def); fixed {
+			return kind != Raw && kind != Object
+		}
+	}
+	x, declares := m.resolved([]occurrence{o})[0].node.(*objectNode)
+	document, _ := m.resolved([]occurrence{oldest})[0].node.(*objectNode)
+	return isRestricted(m.resolved([]occurrence{o})[0].node) || declares && document == nil && len(x.members) > 0
 }
 
 // follow replaces references to definitions without a Go type of their own by the
