@@ -133,6 +133,32 @@ var joins = map[string]struct {
 		`CompletionReference: Its types are distinguished in 2027-03-01 by other members than in older revisions.`,
 		"completion_codec.go", []string{"switch {\n\tcase d.Probe(\"name\"):\n\t\tv = new(PromptReference)"},
 	},
+	"a union whose types are distinguished by a member with another name": {
+		combine(requireMembers("UntitledMultiSelectEnumSchema", "options"), notRequired("UntitledMultiSelectEnumSchema", "items"), func(defs object) {
+			props := defs["UntitledMultiSelectEnumSchema"].(object)["properties"].(object)
+			props["options"] = props["items"]
+			delete(props, "items")
+		}),
+		"", "elicitation_codec.go", []string{
+			"case d.Probe(\"options\"):\n\t\t\tv = new(UntitledMultiSelectEnumSchema)", "case d.Probe(\"items\", \"enum\"):\n\t\t\tv = new(UntitledMultiSelectEnumSchema)",
+			"return wire.InRevisions(d, since20270301, decodeMultiSelectEnumSchemaFrom20251125to20260728, decodeMultiSelectEnumSchemaSince20270301)"},
+	},
+	"a union whose types are distinguished by a member that may be anything": {
+		member("UntitledMultiSelectEnumSchema", "items", `{}`),
+		"UntitledMultiSelectEnumSchema.items: It is raw JSON in Extra in 2027-03-01: anything.",
+		"elicitation_codec.go", []string{
+			"case d.Probe(\"items\", \"anyOf\"):\n\t\t\tv = new(TitledMultiSelectEnumSchema)", "case d.Probe(\"items\", \"enum\"):\n\t\t\tv = new(UntitledMultiSelectEnumSchema)"},
+	},
+	"null that other revisions treat as absent": {
+		combine(member("ListToolsResult", "nextCursor", `{"type": ["string", "null"]}`), requireMembers("ListToolsResult", "nextCursor")),
+		"ListToolsResult.nextCursor: It may be null only in 2027-03-01.",
+		"tools_codec.go", []string{"case \"nextCursor\":\n\t\t\tif !d.Null() {\n\t\t\t\tx.NextCursor = new(d.String())"},
+	},
+	"a pattern of a member that is required now": {
+		combine(member("ListToolsResult", "nextCursor", `{"type": "string", "minLength": 1}`), requireMembers("ListToolsResult", "nextCursor")),
+		"ListToolsResult.nextCursor: The keywords of its schema allow fewer values in 2027-03-01.",
+		"tools_codec.go", []string{"b = append(b, `\"\"`...)\n\t\t}\n\t\te.Check(b, atNextCursor, since20270301, checkListToolsResultNextCursorSince20270301)"},
+	},
 	"an object in place of a union of objects": {
 		func(defs object) { defs["ContentBlock"] = clone(defs["TextContent"]) },
 		"ContentBlock: It is always TextContent in 2027-03-01.",
@@ -329,6 +355,18 @@ var widened = map[string]struct {
 	"a result that is the result of another request now": {
 		member("ListToolsResultResponse", "result", `{"$ref": "#/$defs/ListPromptsResult"}`),
 		"ListToolsResult: It has only the members of ListPromptsResult in 2027-03-01.",
+	},
+	"undecoded JSON that is a union now": {
+		member("CallToolRequestParams", "arguments", `{"anyOf": [{"type": "object"}, {"type": "array"}]}`),
+		"CallToolRequest.arguments: It must match another schema in 2027-03-01: a union.",
+	},
+	"undecoded JSON that is a struct now": {
+		member("CallToolResult", "structuredContent", `{"$ref": "#/$defs/Icon"}`),
+		"CallToolResult.structuredContent: It must match another schema in 2027-03-01: Icon.",
+	},
+	"a value of any type that is a struct now": {
+		member("LoggingMessageNotificationParams", "data", `{"$ref": "#/$defs/Icon"}`),
+		"LoggingMessageNotification.data: It is raw JSON in Extra in 2027-03-01: Icon.",
 	},
 	"elements of a list": {
 		member("Annotations", "audience", `{"type": "array", "items": {"type": "integer"}}`),

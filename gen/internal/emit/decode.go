@@ -134,9 +134,9 @@ func (g *generator) decodeStrictly(d *jen.Group, f *ir.Field, value *jen.Stateme
 	case f.NullAbsent || f.Nullable:
 		isValue := jen.Op("!").Id("d").Dot("Null").Call()
 		switch {
-		case f.Nulls != 0 && f.NullAbsent:
+		case f.Nulls != 0 && f.NullAbsent && !f.Nullable:
 			isValue = jen.Id("d").Dot("Needs").Call(g.window(f.Nulls)).Op("||").Add(isValue) // the value null is kept
-		case f.Nulls != 0:
+		case f.Nulls != 0 && !f.NullAbsent:
 			isValue = jen.Op("!").Id("d").Dot("Has").Call(g.window(f.Nulls)).Op("||").Add(isValue)
 		}
 		d.If(isValue).BlockFunc(func(d *jen.Group) { g.assign(d, f, value) })
