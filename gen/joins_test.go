@@ -734,6 +734,18 @@ var widened = map[string]struct {
 			}),
 		"Tool.annotations: It is raw JSON in Extra in 2027-03-01: a union.",
 	},
+	"one of two inline objects with one Go type": {
+		func(defs object) {
+			items := defs["TitledMultiSelectEnumSchema"].(object)["properties"].(object)["items"].(object)
+			items["properties"].(object)["anyOf"].(object)["items"].(object)["required"] = []any{"title"}
+		},
+		"TitledMultiSelectEnumSchemaItems.anyOf: It is raw JSON in Extra in 2027-03-01: an array.",
+	},
+	"one of two inline objects that forbids other members": {
+		member("TitledSingleSelectEnumSchema", "oneOf", `{"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["const", "title"],
+			"properties": {"const": {"type": "string"}, "title": {"type": "string"}}}}`),
+		"TitledSingleSelectEnumSchema.oneOf: It is raw JSON in Extra in 2027-03-01: an array.",
+	},
 	"a list of bounded lists": {
 		member("Tool", "mood", `{"type": "array", "items": {"type": "array", "maxItems": 2, "items": {"type": "string"}}}`),
 		`Tool.mood: It must match another schema in 2027-03-01: an array.`,

@@ -199,11 +199,6 @@ var unsupportedTypes = map[string]mergeError{
 		member("Tool", "half", `{"type": "integer", "const": 0.5}`),
 		[]string{"2027-03-01#/$defs/Tool/properties/half/const", "no value of the const has the type integer"},
 	},
-	"an object that forbids other members, and one with the same Go type that does not": {
-		member("TitledSingleSelectEnumSchema", "oneOf", `{"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["const", "title"],
-			"properties": {"const": {"type": "string"}, "title": {"type": "string"}}}}`),
-		[]string{"2027-03-01#/$defs/TitledSingleSelectEnumSchema/properties/oneOf/items", `"EnumOption"`, "both have one Go type"},
-	},
 	"a part of an allOf that forbids other members": {
 		define("Folded", `{"allOf": [{"$ref": "#/$defs/Icon"}, {"type": "object", "properties": {"src": {"type": "string"}}, "additionalProperties": false}]}`),
 		[]string{"2027-03-01#/$defs/Folded/allOf/1", "cannot forbid the members of other parts"},

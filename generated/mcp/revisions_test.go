@@ -207,7 +207,7 @@ func TestZeroValuesInEachRevision(t *testing.T) {
 				continue
 			}
 			if err != nil {
-				require.Regexp(t, `revision has no |required|required and not set|has no value ""|one value here|missing member|is not one of|want one of|types, want one|form that is not allowed|are required`, err, name)
+				require.Regexp(t, `revision has no |required|required and not set|has no value ""|one value here|missing member|is not one of|want one of|types, want one|form that is not allowed|are required|want array, have an object`, err, name)
 				continue
 			}
 			requireValid(t, file, v, out)

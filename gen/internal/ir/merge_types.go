@@ -77,6 +77,8 @@ func (m *merger) addField(t *mergedType, s *Struct, name string, occs []occurren
 	}
 	if f.Role == Meta {
 		f.In |= m.metaWindow(t, f.In)
+	} else {
+		m.refuseShared(position, own)
 	}
 	f.In = m.openEnded(f.In, owner)
 	s.Fields = append(s.Fields, f)

@@ -76,6 +76,36 @@ func (m *merger) narrowsEnum(bit int, n node, within []string) bool {
 	return false
 }
 
+// refuseShared reports inline objects of a position that have the Go type of a different inline object of the revision.
+func (m *merger) refuseShared(position string, occs []occurrence) {
+	for _, o := range occs {
+		if m.sharesType(o.bit, o.node) {
+			m.problems.add(o.node.pos(), "another place of the revision has the Go type of %q with other members", position).
+				Choose("The value may be any JSON.", setTo(o.node.pos(), "{}"))
+		}
+	}
+}
+
+// sharesType reports whether a schema has an inline object whose Go type is also the type of a different inline object
+// of the revision.
+func (m *merger) sharesType(bit int, n node) bool {
+	switch n := n.(type) {
+	case *arrayNode:
+		return m.sharesType(bit, n.elem)
+	case *mapNode:
+		return m.sharesType(bit, n.elem)
+	case *objectNode:
+		here := func(o occurrence) bool { return o.bit == bit && o.node.pos() == n.pos() }
+		other := func(o occurrence) bool { return o.bit == bit && is[*objectNode](o.node) && !equalNodes(o.node, n) }
+		for _, t := range m.types {
+			if slices.ContainsFunc(t.occs, here) && slices.ContainsFunc(t.occs, other) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // refuseNeeds reports a restriction of a struct that may need a member without a value.
 func (m *merger) refuseNeeds(n node, position string) {
 	r := m.problems.add(n.pos(), "the keywords of %q here may require a member with an empty value, which the Go type omits", position)
