@@ -746,6 +746,10 @@ var widened = map[string]struct {
 			"properties": {"const": {"type": "string"}, "title": {"type": "string"}}}}`),
 		"TitledSingleSelectEnumSchema.oneOf: It is raw JSON in Extra in 2027-03-01: an array.",
 	},
+	"a list of embedded requests": {
+		define("InputRequests", `{"type": "array", "items": {"$ref": "#/$defs/InputRequest"}}`),
+		"InputRequiredResult.inputRequests: It is raw JSON in Extra in 2027-03-01: InputRequests.",
+	},
 	"a list of bounded lists": {
 		member("Tool", "mood", `{"type": "array", "items": {"type": "array", "maxItems": 2, "items": {"type": "string"}}}`),
 		`Tool.mood: It must match another schema in 2027-03-01: an array.`,

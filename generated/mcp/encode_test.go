@@ -65,7 +65,9 @@ func checkDefault(t *testing.T, typeName, fieldName, name, value string) bool {
 		}
 		out, err := wire.Append(nil, &wire.Frame{Revision: r}, v)
 		if err != nil && hasVariant(r, typ, name) {
-			require.ErrorContains(t, err, "is not one of") // the schema does not allow the default
+			var failure *wire.EncodeError
+			require.ErrorAs(t, err, &failure)
+			require.Equal(t, "/"+name, failure.Pointer, "%v", err) // the schema does not allow the default
 			continue
 		}
 		if err != nil {

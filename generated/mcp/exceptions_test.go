@@ -286,6 +286,9 @@ func (r rewriter) union(s shape, alternatives []shape, v any) any {
 	}
 	structs := structsOf(alternatives)
 	if s.isStruct() || r.raw && s.name == "" {
+		if slices.ContainsFunc(alternatives, func(a shape) bool { return a.raw["properties"] == nil && a.accepts(v) }) {
+			return v
+		}
 		return r.anyStruct(s, structs, object)
 	}
 	switch candidates, known := candidatesFor(structs, object); {

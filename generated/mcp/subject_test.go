@@ -86,7 +86,7 @@ func newSubject(file *schemaFile, f form) *subject {
 	}
 	s.pointer = "/" + file.defs + "/" + f.definition + path
 	s.shape = file.shape(f.definition)
-	if len(s.shape.limits) > 0 && len(s.shape.members()) == 0 && !s.shape.isStruct() {
+	if len(s.shape.members()) == 0 && !s.shape.isStruct() && s.shape.hasLimits() {
 		return nil // the members that refer to the definition check its limits
 	}
 	if path != "" {
@@ -97,6 +97,17 @@ func newSubject(file *schemaFile, f form) *subject {
 		return slices.DeleteFunc(s.shape.documents(variedDepth), s.shape.requiresInput)
 	})
 	return s
+}
+
+// hasLimits reports whether s has limits, or the schema of an alternative or of an element. The definitions in within
+// contain s.
+func (s shape) hasLimits(within ...string) bool {
+	if s.name != "" && slices.Contains(within, s.name) || len(s.members()) > 0 {
+		return false
+	}
+	within = append(slices.Clip(within), s.name)
+	parts := append(slices.Clip(s.alternatives()), s.items(), s.other())
+	return len(s.limits) > 0 || slices.ContainsFunc(parts, func(part shape) bool { return part.raw != nil && part.hasLimits(within...) })
 }
 
 // requiresInput reports whether a document of a result is decoded as an

@@ -362,6 +362,9 @@ func (m *merger) schemaOf(bit int, n node, within []string) *Schema {
 		}
 		return s
 	case *objectNode:
+		if n.message {
+			return m.messageSchema(bit, n, within)
+		}
 		s := &Schema{Types: []string{"object"}, Closed: n.closed}
 		for _, mem := range n.members {
 			s.Members = append(s.Members, SchemaMember{mem.name, mem.required, m.schema(bit, mem.node, within)})
@@ -369,6 +372,16 @@ func (m *merger) schemaOf(bit int, n node, within []string) *Schema {
 		return s
 	}
 	return new(Schema)
+}
+
+// messageSchema converts a message inside another value. The members of its params are also members of its node.
+func (m *merger) messageSchema(bit int, n *objectNode, within []string) *Schema {
+	method := n.member("method")
+	s := &Schema{Types: []string{"object"}, Members: []SchemaMember{{"method", true, m.schema(bit, method.node, within)}}}
+	if n.params != nil {
+		s.Members = append(s.Members, SchemaMember{"params", n.params.required, m.schema(bit, n.params.node, within)})
+	}
+	return s
 }
 
 // schemaOfRef converts a reference: to the Go type of the definition, or to its schema if the Go type
