@@ -63,7 +63,7 @@ type checkKey struct {
 }
 
 // nameChecks names the functions that validate values in some revisions. The function of a definition that
-// contains itself is next to those of the first type that uses it.
+// contains itself follows the functions of the first type that uses it.
 func (g *generator) nameChecks() {
 	g.checkNames, g.definitionNames = make(map[checkKey]string), make(map[*ir.SchemaDefinition]string)
 	g.definitionsOf = make(map[*ir.Type][]*ir.SchemaDefinition)

@@ -69,7 +69,7 @@ const maxCopies = 1000
 // schema inside a definition becomes a copy of the schema.
 type resolver struct {
 	root   any
-	old    bool // the dialect ignores the keywords beside a reference
+	old    bool // the dialect ignores the other keywords of a reference
 	copies int
 }
 

@@ -146,7 +146,7 @@ func tuple(x object) {
 	}
 }
 
-// flat are keywords that mean the same in a part of an allOf and beside it.
+// flat are keywords that mean the same in a part of an allOf and outside of it.
 var flat = []string{"type", "enum", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"}
 
 // flatten moves the keywords of an allOf out of its parts. A part with a type stays, unless all parts move.
